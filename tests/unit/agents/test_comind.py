@@ -248,7 +248,8 @@ def test_a_solution_is_read_by_its_own_cells(tmp_path: Path) -> None:
     text = parts[0].solutions[0].text
     assert "It starts from attempt-000 and adds to it." in text
     order = ["# Step 4: better (written 0.95", "# Step 3: look (ran in", "two columns"]
-    order += ["What else was run", "- Step 5: unknown (NameError", "- Step 6: poor (written"]
+    order += ["What else was tried", "- Step 5, which failed: unknown (NameError"]
+    order += ["- Step 6: poor (written"]
     order += ["perhaps otherwise done:\nthe plan"]
     places = [text.index(each) for each in order]
     assert places == sorted(places)

@@ -52,6 +52,10 @@ _FACTS = {
 }
 
 
+_APART = ("funsearch", "mlestar")
+"""Agents whose attempts do not see each other."""
+
+
 def _arm(root: Path, agent: str, baseline: str = "visible") -> Arm:
     return Arm(root, agent, _PROBLEM, _ENVIRONMENT, baseline)
 
@@ -93,8 +97,19 @@ def test_the_baseline_is_seen_by_every_agent_or_by_none(
     shown = "\n".join(_prompts(arm))
     assert (BASELINE in shown) is (baseline == "visible")
     assert ("0.97" in shown) is (baseline == "visible")
+    assert ("[attempt-000] The baseline ran 0.0 s" in shown) is (baseline == "visible")
     scored = [each for each in state.works.attempts() if each.outcome and BASELINE in each.outcome.code]
     assert len(scored[:1]) == (baseline != "none")
+
+
+@pytest.mark.parametrize(("agent", "seen"), [(each, each not in _APART) for each in AGENTS])
+def test_what_attempts_measured_is_told_where_they_are_shown(
+    agent: str, seen: bool, tmp_path: Path
+) -> None:
+    """Islands and independent solutions are told the baseline's facts alone."""
+    arm = _arm(tmp_path, agent)
+    arm.run()
+    assert ("[attempt-001] Step 1 ran" in "\n".join(_prompts(arm))) is seen
 
 
 _TOLD = ("description", "metric", "machine", "packages", "store")
@@ -112,3 +127,4 @@ def test_a_program_of_others_is_told_the_same_facts(baseline: str, tmp_path: Pat
     for text in ("301 rows", "205 in all", "cell_id, state", "outline: 40 numbers, 3 % missing"):
         assert text in task
     assert ("baseline.py` was scored" in task and BASELINE in task) is (baseline == "visible")
+    assert ("[attempt-000] The baseline ran 0.0 s" in task) is (baseline == "visible")

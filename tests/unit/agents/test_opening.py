@@ -258,6 +258,7 @@ def test_a_preparation_runs_after_the_tables_were_read(tmp_path: Path) -> None:
     assert "Then this preparation ran, which the drafts of your team share." in asked
     assert "It printed:\nshapes: (30, 7)" in asked
     assert outcome.prepared is True
+    assert outcome.prepared_seconds == 0.0
     assert outcome.code == f"{FRAME}\n\nprepare\n\nbetter"
 
 
@@ -267,6 +268,7 @@ def test_an_attempt_goes_on_without_a_preparation_that_fails(tmp_path: Path) -> 
     outcome, _, asked = _begun(tmp_path, draft, prepare=_fails)
     assert "It failed; go on without it:\n\nRuntimeError: no such column" in asked
     assert outcome.prepared is False
+    assert outcome.prepared_seconds is None
     assert outcome.score is not None
 
 

@@ -26,6 +26,7 @@ from comind.baseline.recipes.columns import feature_columns
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.tables import Tables, read_tables, write_submissions
 from comind.baseline.recipes.task import Task
+from comind.campaign.log.measurements import seconds_of_models
 from comind.competitions.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from tests.unit.baseline import tiny
@@ -190,6 +191,19 @@ def test_a_table_of_numbers(workspace: Path) -> None:
     for part, truth in zip(found, _truth(rows), strict=True):
         assert np.corrcoef(part["y"], truth["x"])[0, 1] > 0.95
         assert part["y"].between(low, high).all()
+
+
+def test_a_table_prints_the_seconds_of_its_models(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The platform reads them for its facts, for numbers and for labels."""
+    names = ["boosting", "trees", "linear"]
+    _answers(table, tiny.table(workspace))
+    assert list(seconds_of_models(capsys.readouterr().out)) == names
+    rows = tiny.numbers(200)
+    rows = rows.assign(y=np.where(rows["x"] > 0, "up", "down"))
+    _answers(table, tiny.competition(workspace, _TABLE, _Y.LABEL, rows))
+    assert list(seconds_of_models(capsys.readouterr().out)) == names
 
 
 def test_a_table_leaves_the_paths_of_files_out(workspace: Path) -> None:

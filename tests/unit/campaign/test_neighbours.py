@@ -1,8 +1,9 @@
 """An attempt gets progress reports on its neighbours, the same in a replay."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
@@ -23,7 +24,7 @@ from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession
 from tests.doubles.neighbours import ScriptedNeighbours
 from tests.examples import examples
 from tests.unit.campaign.samples import code, opened, scored
-from tests.unit.campaign.world import CELLS
+from tests.unit.campaign.world import CELLS, hand_in
 
 
 def _neighbour(name: str, value: float | None = None, **values: object) -> Neighbour:
@@ -41,7 +42,12 @@ class _Told(NamedTuple):
 
 
 @contextmanager
-def _bench(folder: CampaignFolder, name: str, *readings: Sequence[Neighbour]) -> Iterator[_Told]:
+def _bench(
+    folder: CampaignFolder,
+    name: str,
+    *readings: Sequence[Neighbour],
+    cells: Mapping[str, object] = MappingProxyType({}),
+) -> Iterator[_Told]:
     """Yield a context whose neighbours are scripted; its log is released afterwards."""
     where = folder.work(name)
     neighbours = ScriptedNeighbours(*readings)
@@ -52,7 +58,7 @@ def _bench(folder: CampaignFolder, name: str, *readings: Sequence[Neighbour]) ->
             Recorder(log),
             Models(ScriptedModel([])),
             Ports(
-                lambda _notify: ScriptedSession(where.workspace, CELLS),  # type: ignore[arg-type]
+                lambda _notify: ScriptedSession(where.workspace, {**CELLS, **cells}),  # type: ignore[arg-type]
                 ColumnGrader(),
                 neighbours=neighbours,
             ),
@@ -200,3 +206,27 @@ def test_a_resumed_attempt_gets_the_recorded_reports(
     assert before.asked + after.asked == 4
     recorded = [record.event for record in read_log(folder.work("attempt-000").log, WORK_EVENTS)]
     assert [event.neighbours for event in recorded if isinstance(event, CellEnded)] == whole
+
+
+def test_a_neighbour_is_told_by_what_was_measured(tmp_path: Path) -> None:
+    """Seconds and models of its best cell are told; the goal only if that cell ran to its end."""
+    folder = CampaignFolder(tmp_path)
+    fits = "from sklearn.linear_model import Ridge\nRidge().fit(x, y)"
+
+    def breaks(workspace: Path) -> str:
+        hand_in("0.95")(workspace)  # type: ignore[operator]
+        raise KeyError("gap")
+
+    cells = {fits: lambda w: [(3.0, str(hand_in("0.9")(w)))], "breaks": breaks}  # type: ignore[operator]
+    with EventLog(folder.log, CAMPAIGN_EVENTS) as log:
+        for event in (opened(), _planned("attempt-001", "own"), _planned("attempt-002", "other")):
+            log.append(event)
+    neighbours = NeighbourLogs(folder, "attempt-001")
+    with _bench(folder, "attempt-002", cells=cells) as (context, _):
+        context.step("fit a line", fits)
+        [told] = neighbours()
+        assert (told.goal, told.seconds, told.models) == ("fit a line", 3.0, ("Ridge",))
+        context.step("average everything", "breaks")
+        [told] = neighbours()
+    assert str(told.score) == "0.95"
+    assert (told.goal, told.models) == ("", ())

@@ -9,6 +9,7 @@ from comind.competitions.competition_folder import load_competition
 from comind.domain.problem import DataShape
 from comind.llm.tokens import count_tokens
 from comind.profile.problem_description import describe_problem
+from comind.splits.rule import Rule
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import SplitFolder
 from comind.system.files import hash_tree
@@ -24,6 +25,14 @@ def split(tmp_path: Path) -> SplitFolder:
     raw("public/notes.txt", b"five.")(folder)
     raw("public/images/a.dat", b"")(folder)
     return make_split(load_competition(folder), tmp_path / "splits", seed=0)
+
+
+def test_how_rows_were_cut_is_told(split: SplitFolder) -> None:
+    """The rule's words for the validation rows and for the folds are part of the problem."""
+    rule = Rule.of(split.read().rule)
+    problem = describe_problem(split)
+    assert (problem.held_out, problem.fold_rows) == (rule.description, rule.fold_description)
+    assert problem.fold_rows.startswith("rows at random")
 
 
 def test_side_files_may_be_anything(split: SplitFolder) -> None:

@@ -121,3 +121,34 @@ def test_the_file_changes_nothing_of_the_split(tmp_path: Path) -> None:
     folds = pd.read_csv(split.folds / FOLDS_FILE)["fold"]
     assert len(folds) == len(pd.read_csv(split.public / "train.csv"))
     assert set(folds) == set(range(FOLDS))
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        (SplitRule(kind="random"), "rows at random"),
+        (SplitRule(kind="stratified", column="c"), "rows at random, each value of c in proportion"),
+        (SplitRule(kind="group", column="c"), "whole groups of one c, folds of about equal size"),
+        (
+            SplitRule(kind="group", column="c", also=(SplitRule(kind="group", column="d"),)),
+            "whole groups of one c, folds of about equal size",
+        ),
+        (SplitRule(kind="time", column="t"), "consecutive rows by t, fold 0 the earliest"),
+        (SplitRule(kind="time", column="t", earliest=True), "consecutive rows by t, fold 0 the latest"),
+        (
+            SplitRule(kind="time", column="t", within="month"),
+            "consecutive rows of each month by t, fold 0 the earliest",
+        ),
+    ],
+)
+def test_the_rows_of_a_fold_are_told(rule: SplitRule, told: str) -> None:
+    """Folds are described by what they keep together."""
+    assert Rule.of(rule).fold_description == told
+
+
+def test_the_first_fold_in_time_is_as_told() -> None:
+    """Fold 0 has the earliest rows, or the latest where validation has the earliest."""
+    table = pd.DataFrame({"t": [f"2024-01-{day:02d}" for day in range(1, 11)]})
+    for earliest, first in ((False, [0, 0]), (True, [4, 4])):
+        rule = Rule.of(SplitRule(kind="time", column="t", earliest=earliest))
+        assert rule.fold_numbers(table, 0)[:2].tolist() == first
