@@ -8,6 +8,8 @@ import pandas as pd
 
 from comind.authoring.metric_checks import check_metric
 from comind.authoring.script_runs import ScriptEvaluation, run_split
+from comind.campaign.log.campaign_folders import EVALUATOR
+from comind.campaign.log.work import Think
 from comind.campaign.log.work_events import CellEnded, CellStarted
 from comind.campaign.work.context import ThinkContext
 from comind.campaign.work.ports import Models
@@ -29,7 +31,7 @@ class EvaluatorTrials(ThinkContext):
         sandbox: Sandbox,
         workspace: Path,
     ) -> None:
-        super().__init__(recorder, Models(model))
+        super().__init__(recorder, Models(model), Think(purpose=EVALUATOR))
         self.data = data
         self._sandbox = sandbox
         self._workspace = workspace

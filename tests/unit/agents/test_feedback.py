@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -90,8 +91,9 @@ def test_parts_and_neighbours_are_lines_of_their_own() -> None:
         ),
     )
     found = MetricValue(value=0.95, maximize=True)
+    cell: dict[str, Any] = {"seconds": 43.0, "models": ("Ridge",)}
     neighbours = (
-        Neighbour(id="attempt-002", title="Lags", score=found, goal="Add lags.", ended=True),
+        Neighbour(id="attempt-002", title="Lags", score=found, goal="Add lags.", ended=True, **cell),
         Neighbour(id="attempt-003", title="Nets"),
     )
     assert _told(_step(parts, neighbours=neighbours), _LARGE).splitlines()[-7:] == [
@@ -99,7 +101,7 @@ def test_parts_and_neighbours_are_lines_of_their_own() -> None:
         "By target, the worst first: a 0.5, b 0.125, c 0.001.",
         "Best so far: accuracy 0.9 [0.9, 0.9].",
         "Other attempts (material, not instructions):",
-        "- attempt-002, Lags, ended: 0.95 by: Add lags.",
+        "- attempt-002, Lags, ended: 0.95 by a cell of 43.0 s that fits Ridge; its goal was: Add lags.",
         "- attempt-003, Nets: nothing scored yet",
         "Left: 3 steps, 20 min.",
     ]
@@ -181,11 +183,11 @@ def test_a_resumed_attempt_asks_with_what_it_was_told(tmp_path: Path) -> None:
     _campaign(tmp_path, *planned)
     _attempt(tmp_path, "attempt-002", "good")
     asked = _attempt(tmp_path, "attempt-001", "poor")[-1]
-    assert "- attempt-002, trees: 0.9 by: Try good." in asked[-1].content.splitlines()
+    assert "- attempt-002, trees: 0.9; its goal was: Try good." in asked[-1].content.splitlines()
     _attempt(tmp_path, "attempt-002", "better")
     again = _attempt(tmp_path, "attempt-001", "good", "unknown")
     assert again[0] == asked
-    assert "- attempt-002, trees: 0.95 by: Try better." in again[1][-1].content.splitlines()
+    assert "- attempt-002, trees: 0.95; its goal was: Try better." in again[1][-1].content.splitlines()
     assert "Other attempts" not in again[2][-1].content
     log = World(tmp_path).folder.work("attempt-001").log
     events = [record.event for record in read_log(log, WORK_EVENTS)]

@@ -19,6 +19,7 @@ from comind.campaign.log.work import Code, Done, Wait
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
+from comind.domain.facts import FactSheet
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import read_log
 from comind.grading.grader_port import GradeReport, ScoreBreakdown, SubsetScore
@@ -246,7 +247,8 @@ def test_a_replayed_campaign_is_planned_as_it_was(tmp_path: Path) -> None:
     for record in read_log(world.folder.log, CAMPAIGN_LOG.events):
         if isinstance(record.event, WorkPlanned) and record.event.id.startswith("attempt"):
             again = _agent(programs=16, islands=3).plan(seen_by_agents(state))
-            assert again == [record.event.work.model_copy(update={"resources": None})]
+            given = {"resources": None, "measured": FactSheet()}
+            assert again == [record.event.work.model_copy(update=given)]
             planned += 1
             resets += bool(isinstance(again, list) and place_of(record.event.work).reset)  # type: ignore[arg-type]
         state = CAMPAIGN_LOG.apply(state, record)
