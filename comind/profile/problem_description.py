@@ -13,6 +13,7 @@ from comind.competitions.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES, FileIn
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind, DataShape, Problem, Task
 from comind.profile.text_budget import TokenCounter
+from comind.splits.fold_words import describe_folds
 from comind.splits.groupings.pixel_ids import PIXEL, image_of_pixel
 from comind.splits.rule import Rule
 from comind.splits.split_folder import Split, SplitFolder
@@ -43,7 +44,7 @@ def describe_problem(folder: SplitFolder, count_tokens: TokenCounter | None = No
         **split.model_dump(include=set(Task.model_fields)),
         traits=metric.traits if (metric := folder.read_metric()) else MetricTraits(),
         description=text[:_DESCRIPTION_LENGTH],
-        fold_rows=rule.fold_description if rule else "",
+        fold_rows=describe_folds(split.rule) if rule else "",
         held_out=rule.description if rule else "",
         shape=DataShape.INSTANCES if split.program else _detect_shape(folder.public, split),
         preview=_cached_profile(folder, split, count_tokens) if count_tokens else "",

@@ -90,11 +90,6 @@ class Rule(ABC):
     def description(self) -> str:
         """The rows that it holds out, in words."""
 
-    @property
-    @abstractmethod
-    def fold_description(self) -> str:
-        """The rows of each fold of `fold_numbers`, in words."""
-
     def folds(self, table: pd.DataFrame, seed: int) -> Iterator[Fold]:
         """Yield the folds of a table of text cells.
 
@@ -176,11 +171,6 @@ class Random(Rule):
         """The rows that it holds out, in words."""
         return "rows at random"
 
-    @property
-    def fold_description(self) -> str:
-        """The rows of each fold, in words."""
-        return self.description
-
     def _folds(self, table: pd.DataFrame, seed: int, count: int) -> _Folds:
         order = hash_order(range(len(table)), seed)
         for first in range(0, len(table), count):
@@ -197,11 +187,6 @@ class Stratified(Rule):
     def description(self) -> str:
         """The rows that it holds out, in words."""
         return f"rows at random, each value of {self.stored.column} in proportion"
-
-    @property
-    def fold_description(self) -> str:
-        """The rows of each fold, in words."""
-        return self.description
 
     def _folds(self, table: pd.DataFrame, seed: int, count: int) -> _Folds:
         members = members_of(table[self.stored.column], hash_order(range(len(table)), seed))
@@ -249,11 +234,6 @@ class ByGroup(Rule):
     def description(self) -> str:
         """The rows that it holds out, in words."""
         return f"whole {self.groups}, chosen at random"
-
-    @property
-    def fold_description(self) -> str:
-        """The rows of each fold, in words; of several groupings the first, which folds never cut."""
-        return f"whole {Grouping.of(self.stored.groupings[0]).plural}, folds of about equal size"
 
     def _folds(self, table: pd.DataFrame, seed: int, count: int) -> _Folds:
         if self.stored.also and (crossed := self._crossed(table, seed)):
@@ -341,13 +321,6 @@ class ByTime(Rule):
         last = f"the {end} {days} days" if days else f"the {end} rows"
         each = f" of each {self.within_name}" if self.stored.within else ""
         return f"{last}{each} by {self.stored.column}"
-
-    @property
-    def fold_description(self) -> str:
-        """The rows of each fold, in words."""
-        first = "latest" if self.stored.earliest else "earliest"
-        each = f" of each {self.within_name}" if self.stored.within else ""
-        return f"consecutive rows{each} by {self.stored.column}, fold 0 the {first}"
 
     def times(self, table: pd.DataFrame) -> "pd.Series[Any]":
         """Parse the rule's column as UTC times or, if all cells are numbers, as numbers.

@@ -115,8 +115,7 @@ def search_models(
             material += _web(problem, facts.models, context)
         except ReplyError as error:
             missing = str(error)
-    measured = context.measured.of_baseline()
-    given = {"problem": problem, "material": material, "most": facts.models, "measured": measured}
+    given = {"problem": problem, "material": material, "most": facts.models}
     ideas = PROMPTS.ask(context, RETRIEVER, "models", _reply_type(problem), given).models
     return FoundModels(
         labels=found.labels,

@@ -105,6 +105,7 @@ def test_what_failed_or_was_rejected_or_runs_is_no_fact() -> None:
         *attempt(4, code("d"), None),
     )
     assert _texts(state) == []
+    assert _texts(state_of(*attempt(0, code(), rejected))) == [], "also where no other has a score"
 
 
 def test_closing_work_is_no_fact() -> None:

@@ -6,10 +6,10 @@ import pytest
 from PIL import Image
 
 from comind.competitions.competition_folder import load_competition
+from comind.domain.competition import SplitRule
 from comind.domain.problem import DataShape
 from comind.llm.tokens import count_tokens
 from comind.profile.problem_description import describe_problem
-from comind.splits.rule import Rule
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import SplitFolder
 from comind.system.files import hash_tree
@@ -28,11 +28,12 @@ def split(tmp_path: Path) -> SplitFolder:
 
 
 def test_how_rows_were_cut_is_told(split: SplitFolder) -> None:
-    """The rule's words for the validation rows and for the folds are part of the problem."""
-    rule = Rule.of(split.read().rule)
+    """The words for the validation rows and for the folds are those of the split's own rule."""
+    rule = SplitRule(kind="time", column="id")
+    split.metadata.write_text(split.read().model_copy(update={"rule": rule}).model_dump_json())
     problem = describe_problem(split)
-    assert (problem.held_out, problem.fold_rows) == (rule.description, rule.fold_description)
-    assert problem.fold_rows.startswith("rows at random")
+    assert problem.held_out == "the last rows by id"
+    assert problem.fold_rows == "consecutive rows by id, fold 0 the earliest"
 
 
 def test_side_files_may_be_anything(split: SplitFolder) -> None:

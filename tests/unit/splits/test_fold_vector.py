@@ -12,6 +12,7 @@ from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
 from comind.splits.extra_folds import FOLDS_FILE, write_folds
+from comind.splits.fold_words import describe_folds
 from comind.splits.rule import FOLDS, Rule
 from comind.splits.split_files import make_split
 from comind.system.files import hash_tree
@@ -143,7 +144,7 @@ def test_the_file_changes_nothing_of_the_split(tmp_path: Path) -> None:
 )
 def test_the_rows_of_a_fold_are_told(rule: SplitRule, told: str) -> None:
     """Folds are described by what they keep together."""
-    assert Rule.of(rule).fold_description == told
+    assert describe_folds(rule) == told
 
 
 def test_the_first_fold_in_time_is_as_told() -> None:

@@ -437,3 +437,11 @@ def test_an_estimate_counts_calls() -> None:
     small = {"models": 2, "outer": 1, "inner": 2, "solutions": 2, "ensemble_rounds": 3}
     expected = MleStar.estimate(spec(parameters=small))
     assert "13 programs of 2 solutions" in str(expected)
+
+
+def test_solutions_are_not_told_what_others_measured(star: Ran) -> None:
+    """The work has the facts of earlier attempts, and no prompt has them: solutions are independent."""
+    world, state = star
+    assert any(each.work.measured.attempts for each in state.works.attempts())
+    asked = [m.content for request in world.model.requests for m in request.messages]
+    assert not any("# Measured facts" in each for each in asked)
