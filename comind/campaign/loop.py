@@ -1,12 +1,10 @@
 """Run a campaign: plan, submit work to an executor, record outcomes, until it ends; resumable."""
 
 import logging
-import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from statistics import median
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -34,10 +32,7 @@ from comind.eventlog.store import EventStore
 from comind.grading.grader_port import CampaignGrader
 from comind.system.failpoints import failpoint
 
-_LEAST_SECONDS = 60.0  # of an attempt, before any step was timed
-_LEAST_STEPS = 2  # of an attempt, the second of which may be scored
 _REASON_LENGTH = 300
-_LEAST_SHARE = 0.1  # of the campaign's time; the most that is required to start an attempt
 
 _log = logging.getLogger(__name__)
 
@@ -205,7 +200,7 @@ def _plan_and_submit(
         return None
     ending, fresh = None, list[tuple[str, Think | Code]]()
     for planned in decision:
-        late = time_shortage(planned, campaign.state)
+        late = campaign.state.time.shortage(planned)
         if late:
             ending = CampaignEnded(reason="budget", detail=late)
             break
@@ -243,47 +238,3 @@ def _decide(
             hint="plan `Compare` only where `CampaignState.may_compare()` is true",
         )
     return decision
-
-
-def time_shortage(work: Think | Code, state: CampaignState) -> str:
-    """Return why there is no time for `work`, in one line; empty if there is.
-
-    Pure, by the running times of earlier work, so a replay of the log decides the same.
-    """
-    left = state.open_seconds()
-    if math.isinf(left) or (isinstance(work, Code) and work.is_platform_work):
-        return ""
-    needed = min(_attempt_seconds(state), _LEAST_SHARE * (state.budget.seconds or math.inf))
-    if isinstance(work, Think):
-        needed += _thinking_seconds(state)
-    if left >= needed:
-        return ""
-    return (
-        f"{left:.0f} s are left beside what the closing phase needs, and about {needed:.0f} s pass "
-        "until a new attempt is scored"
-    )
-
-
-def _attempt_seconds(state: CampaignState) -> float:
-    """Estimate the seconds for the first steps of an attempt, by the attempts that have ended."""
-    took = [
-        attempt.outcome.spend.seconds / attempt.outcome.steps
-        for attempt in state.works.attempts()
-        if attempt.outcome is not None and attempt.outcome.steps and not attempt.work.is_platform_work
-    ]
-    return _LEAST_STEPS * median(took) if took else _LEAST_SECONDS
-
-
-def _thinking_seconds(state: CampaignState) -> float:
-    """Estimate the seconds of thinking before an attempt, by earlier rounds.
-
-    Concurrent thoughts are summed, so this is an overestimate.
-    """
-    rounds, begun = [], 0.0
-    for record in state.works:
-        if isinstance(record.work, Think):
-            begun += record.outcome.spend.seconds if record.outcome is not None else 0.0
-        elif begun:
-            rounds.append(begun)
-            begun = 0.0
-    return max(0.0, median(rounds) - begun) if rounds else 0.0

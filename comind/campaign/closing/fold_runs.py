@@ -62,7 +62,7 @@ def run_folds(
     recorded before they take effect, so a resumed campaign makes the same runs. Returns why there are no
     more runs, in one line; empty if all were made or none is wanted.
     """
-    if not campaign.state.most_folds():
+    if not campaign.state.time.most_folds():
         return ""
     if campaign.state.fold_plan is None:
         campaign.record(_fold_plan(campaign.state, campaign.folder, comparisons, count_folds, members))
@@ -81,7 +81,7 @@ def run_folds(
             return f"after fold {number - 1} {', '.join(runners)} alone is left"
         waiting = [each for each in runners if number not in _runs_of(campaign.state, each)]
         seconds = _seconds_left(campaign.state) if waiting else math.inf
-        needed = campaign.state.fold_seconds(_took(campaign.state, waiting), len(waiting))
+        needed = campaign.state.time.fold_seconds(_took(campaign.state, waiting), len(waiting))
         if seconds < needed:
             return f"fold {number} would take {needed:.0f} s, and {seconds:.0f} s are left for folds"
         while waiting:
@@ -136,7 +136,7 @@ def _fold_plan(
         few = f"no attempt is within noise of {first.id}"
     if len(best) < _LEAST and not state.spec.blend:
         return none(few)
-    count = count_folds(state.most_folds())
+    count = count_folds(state.time.most_folds())
     if not count.folds:
         return none(count.reason)
     chosen = members(_runnable(state.works.best_first(), folder)[0])
@@ -147,10 +147,10 @@ def _fold_plan(
     fitting = [
         count
         for count in range(_LEAST, len(names) + 1)
-        if state.fold_seconds(_took(state, names[:count]), count) <= _seconds_left(state)
+        if state.time.fold_seconds(_took(state, names[:count]), count) <= _seconds_left(state)
     ]
     if not fitting:
-        needed = state.fold_seconds(_took(state, names[:_LEAST]), _LEAST)
+        needed = state.time.fold_seconds(_took(state, names[:_LEAST]), _LEAST)
         return none(f"a fold takes {needed:.0f} s, and {_seconds_left(state):.0f} s are left for folds")
     names = names[: fitting[-1]]
     made = {
@@ -196,7 +196,7 @@ def _race_after(
     behind = eliminate(runners, rows, comparisons.compare)
     near = [each for each in names if each not in behind]
     going = [each for each in names if each in near or each in state.fold_plan.members]
-    if state.fold_seconds(_took(state, going), len(going)) > _seconds_left(state):
+    if state.time.fold_seconds(_took(state, going), len(going)) > _seconds_left(state):
         going = near
     dropped = tuple(line for each, line in behind.items() if each not in going)
     return FoldFinished(fold=number, continuing=tuple(going), dropped=dropped)
@@ -299,10 +299,10 @@ def _seconds_left(state: CampaignState) -> float:
     """
     left, ending = state.seconds_left(), _ending_seconds(state)
     if state.spec.blend:
-        ending = max(ending, min(left / 2, state.ending_seconds(MOST_MEMBERS)))
+        ending = max(ending, min(left / 2, state.time.ending_seconds(MOST_MEMBERS)))
     return left if math.isinf(left) else max(0.0, left - ending)
 
 
 def _ending_seconds(state: CampaignState) -> float:
     """Return the seconds reserved for blend and refit."""
-    return state.ending_seconds(_LEAST if state.spec.blend else 1)
+    return state.time.ending_seconds(_LEAST if state.spec.blend else 1)

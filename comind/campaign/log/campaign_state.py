@@ -1,6 +1,5 @@
 """Fold a campaign's events to its state, and compute limits for what is planned next."""
 
-import math
 from dataclasses import dataclass, replace
 
 from immutables import Map
@@ -28,6 +27,7 @@ from comind.campaign.log.campaign_events import (
 )
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.time_plan import TimePlan
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import Attempt, WorkItems
 from comind.domain.draft import Operator
@@ -43,12 +43,6 @@ from comind.grading.blending.error_correlation import MOST_COMPARED
 __all__ = ["CAMPAIGN_LOG", "Best", "CampaignState"]
 
 _MOST_COMPARISONS = 10  # of errors per campaign (docs/security.md)
-_MOST_FOLDS = 4  # the default, besides the split's own validation rows
-_REFIT_FACTOR = 1.5  # of the code's running time: more rows, and a new interpreter
-_START_SECONDS = 15.0  # to open a session and to check a submission
-_FOLD_FACTOR, _FOLD_START_SECONDS = 1.2, 5.0  # the same number of rows, and a new interpreter
-_RESERVED_FINALISTS = 5  # eight need no more time than five on all folds, as some are eliminated
-_UNDIVIDED = 1.5  # less than so many shares of the time are given to one attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,66 +178,27 @@ class CampaignState:
         coding = sum(isinstance(record.work, Code) for record in self.works.in_flight())
         return max(0, self.spec.coders - coding)
 
+    @property
+    def time(self) -> TimePlan:
+        """What is left of the campaign's time, and what of it is reserved."""
+        best = self.best.work_id if self.best is not None else ""
+        return TimePlan(self.spec, self.budget, self.spend.seconds, self.works, best)
+
     def seconds_left(self) -> float:
         """Return the rest of the campaign's time; infinite without a limit."""
-        limit = self.budget.seconds
-        return math.inf if limit is None else max(0.0, limit - self.spend.seconds)
+        return self.time.left()
 
     def closing_seconds(self) -> float:
         """Return seconds of folds, blend and refit of the best code: `closing_time_share` at most."""
-        limit = self.budget.seconds
-        if limit is None:
-            return 0.0
-        ending, finalists = self.ending_seconds(), min(_RESERVED_FINALISTS, len(self.works.best_first()))
-        folds = 0.0
-        if self.most_folds() and finalists > 1 and self.best is not None:
-            took = self._code_seconds(self.best.work_id)
-            folds = self.most_folds() * self.fold_seconds(took, finalists)
-        return min(self.budget.closing_time_share * limit, ending + folds)
-
-    def ending_seconds(self, members: int = 1) -> float:
-        """Estimate the seconds for a blend and the refit of the `members` best programs."""
-        if self.best is None:
-            return 0.0
-        best = [each.id for each in self.works.best_first()[:members]] if members > 1 else []
-        took = math.fsum(map(self._code_seconds, best or [self.best.work_id]))
-        refit = _REFIT_FACTOR * took + _START_SECONDS if self.spec.refit else 0.0
-        return refit + (_START_SECONDS if self.spec.blend else 0.0)
-
-    def most_folds(self) -> int:
-        """Return the largest number of further folds; 0 under the rule `simplest`."""
-        wanted = _MOST_FOLDS if self.spec.folds == "auto" else self.spec.folds
-        return wanted if self.spec.pick == "best" else 0
-
-    def fold_seconds(self, took: float, finalists: int) -> float:
-        """Estimate the seconds for one fold of `finalists` attempts of at most `took` seconds each."""
-        return math.ceil(finalists / self.spec.coders) * (_FOLD_FACTOR * took + _FOLD_START_SECONDS)
-
-    def _code_seconds(self, work_id: str) -> float:
-        outcome = self.works.attempt(work_id).outcome
-        return outcome.code_seconds if outcome is not None else 0.0
+        return self.time.closing_seconds()
 
     def open_seconds(self) -> float:
         """Return the seconds left for new attempts; infinite without a limit."""
-        return max(0.0, self.seconds_left() - self.closing_seconds())
+        return self.time.open_seconds()
 
     def work_budget(self, *, whole: bool = False) -> WorkBudget:
-        """Return the limits of an attempt planned now.
-
-        It gets at most `round_share` of the campaign's time, so that another round can build on it, and
-        nothing of what is reserved; with `whole` it gets all that is left, as nothing follows it.
-        """
-        left = self.seconds_left() if whole else self.open_seconds()
-        seconds = min(self.spec.attempt_seconds, left)
-        limit = self.budget.seconds
-        if limit is not None and not whole and self.spec.iterations != 1:
-            share = self.spec.round_share * limit
-            seconds = min(seconds, share) if left > _UNDIVIDED * share else seconds
-        return WorkBudget(
-            seconds=max(1.0, seconds),
-            steps=self.spec.steps,
-            cell_seconds=max(1.0, min(self.spec.cell_seconds, seconds)),
-        )
+        """Return the limits of an attempt planned now; with `whole` all that is left is for it."""
+        return self.time.work_budget(whole=whole)
 
     def exhausted(self) -> str | None:
         """Return the name of the exhausted limit, or None."""

@@ -18,7 +18,6 @@ from comind.campaign.log.campaign_events import (
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.outcome import ThinkOutcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Think
-from comind.campaign.loop import time_shortage
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import Record
 from tests.unit.campaign.samples import code, opened, records, score, scored
@@ -103,8 +102,8 @@ def test_open_time_is_over_before_all_is() -> None:
 
 def test_what_cannot_be_scored_is_not_begun() -> None:
     """By earlier running times, or a minute, no attempt or round starts that cannot be scored."""
-    assert "about 60 s pass until" in time_shortage(code(), _state(elapsed=30 * _MINUTE - 50))
-    assert time_shortage(code(), _state(elapsed=30 * _MINUTE - 70)) == ""
+    assert "about 60 s pass until" in _state(elapsed=30 * _MINUTE - 50).time.shortage(code())
+    assert _state(elapsed=30 * _MINUTE - 70).time.shortage(code()) == ""
     thought = Think(purpose="propose")
     thoughts = [
         event
@@ -116,12 +115,12 @@ def test_what_cannot_be_scored_is_not_begun() -> None:
     ]
     known = [*thoughts[:4], *_attempt(0, seconds=200, steps=4)]
     state = _state(*known, elapsed=30 * _MINUTE - 110 - 15)
-    assert time_shortage(code(), state) == ""
-    assert "about 145 s pass" in time_shortage(thought, state), "a whole round of thoughts"
+    assert state.time.shortage(code()) == ""
+    assert "about 145 s pass" in state.time.shortage(thought), "a whole round of thoughts"
     state = _state(*known, *thoughts[4:], elapsed=30 * _MINUTE - 110 - 15)
-    assert "about 125 s pass" in time_shortage(thought, state), "the rest of a round"
+    assert "about 125 s pass" in state.time.shortage(thought), "the rest of a round"
     baseline = code().model_copy(update={"role": BASELINE_ROLE})
-    assert time_shortage(baseline, _state(elapsed=30 * _MINUTE - 1)) == ""
+    assert _state(elapsed=30 * _MINUTE - 1).time.shortage(baseline) == ""
 
 
 @given(elapsed=st.floats(0, 4000), took=st.floats(0, 4000), limit=st.floats(1, 3600))
@@ -138,4 +137,4 @@ def test_an_endless_campaign_begins_everything() -> None:
     """Without a time limit nothing is reserved and no work is late."""
     state = _state(*_attempt(0, seconds=5), budget=Budget())
     assert state.work_budget().seconds == 300 * _MINUTE
-    assert time_shortage(code(), state) == ""
+    assert state.time.shortage(code()) == ""

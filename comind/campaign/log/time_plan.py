@@ -1,0 +1,136 @@
+"""Divide a campaign's time: what is left, what is reserved for its end, what an attempt gets."""
+
+import math
+from dataclasses import dataclass
+from statistics import median
+
+from comind.campaign.log.campaign_spec import CampaignSpec
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_items import WorkItems
+from comind.domain.spend import Budget, WorkBudget
+
+__all__ = ["TimePlan"]
+
+_MOST_FOLDS = 4  # the default, besides the split's own validation rows
+_REFIT_FACTOR = 1.5  # of the code's running time: more rows, and a new interpreter
+_START_SECONDS = 15.0  # to open a session and to check a submission
+_FOLD_FACTOR, _FOLD_START_SECONDS = 1.2, 5.0  # the same number of rows, and a new interpreter
+_RESERVED_FINALISTS = 5  # eight need no more time than five on all folds, as some are eliminated
+_UNDIVIDED = 1.5  # less than so many shares of the time are given to one attempt
+_LEAST_SECONDS = 60.0  # of an attempt, before any step was timed
+_LEAST_STEPS = 2  # of an attempt, the second of which may be scored
+_LEAST_SHARE = 0.1  # of the campaign's time; the most that is required to start an attempt
+
+
+@dataclass(frozen=True, slots=True)
+class TimePlan:
+    """A campaign's time as of now: a function of what its log holds, so a replay plans the same."""
+
+    spec: CampaignSpec
+    budget: Budget
+    spent: float
+    """Seconds."""
+    works: WorkItems
+    best: str = ""
+    """The best attempt; empty without one."""
+
+    def left(self) -> float:
+        """Return the rest of the campaign's time in seconds; infinite without a limit."""
+        limit = self.budget.seconds
+        return math.inf if limit is None else max(0.0, limit - self.spent)
+
+    def open_seconds(self) -> float:
+        """Return the seconds left for new attempts; infinite without a limit."""
+        return max(0.0, self.left() - self.closing_seconds())
+
+    def closing_seconds(self) -> float:
+        """Return seconds of folds, blend and refit of the best code: `closing_time_share` at most."""
+        limit = self.budget.seconds
+        if limit is None:
+            return 0.0
+        ending, finalists = self.ending_seconds(), min(_RESERVED_FINALISTS, len(self.works.best_first()))
+        folds = 0.0
+        if self.most_folds() and finalists > 1 and self.best:
+            took = self._code_seconds(self.best)
+            folds = self.most_folds() * self.fold_seconds(took, finalists)
+        return min(self.budget.closing_time_share * limit, ending + folds)
+
+    def ending_seconds(self, members: int = 1) -> float:
+        """Estimate the seconds for a blend and the refit of the `members` best programs."""
+        if not self.best:
+            return 0.0
+        best = [each.id for each in self.works.best_first()[:members]] if members > 1 else []
+        took = math.fsum(map(self._code_seconds, best or [self.best]))
+        refit = _REFIT_FACTOR * took + _START_SECONDS if self.spec.refit else 0.0
+        return refit + (_START_SECONDS if self.spec.blend else 0.0)
+
+    def most_folds(self) -> int:
+        """Return the largest number of further folds; 0 under the rule `simplest`."""
+        wanted = _MOST_FOLDS if self.spec.folds == "auto" else self.spec.folds
+        return wanted if self.spec.pick == "best" else 0
+
+    def fold_seconds(self, took: float, finalists: int) -> float:
+        """Estimate the seconds for one fold of `finalists` attempts of at most `took` seconds each."""
+        return math.ceil(finalists / self.spec.coders) * (_FOLD_FACTOR * took + _FOLD_START_SECONDS)
+
+    def work_budget(self, *, whole: bool = False) -> WorkBudget:
+        """Return the limits of an attempt planned now.
+
+        It gets at most `round_share` of the campaign's time, so that another round can build on it, and
+        nothing of what is reserved; with `whole` it gets all that is left, as nothing follows it.
+        """
+        left = self.left() if whole else self.open_seconds()
+        seconds = min(self.spec.attempt_seconds, left)
+        limit = self.budget.seconds
+        if limit is not None and not whole and self.spec.iterations != 1:
+            share = self.spec.round_share * limit
+            seconds = min(seconds, share) if left > _UNDIVIDED * share else seconds
+        return WorkBudget(
+            seconds=max(1.0, seconds),
+            steps=self.spec.steps,
+            cell_seconds=max(1.0, min(self.spec.cell_seconds, seconds)),
+        )
+
+    def shortage(self, work: Think | Code) -> str:
+        """Return why there is no time for `work`, in one line; empty if there is."""
+        left = self.open_seconds()
+        if math.isinf(left) or (isinstance(work, Code) and work.is_platform_work):
+            return ""
+        needed = min(self._attempt_seconds(), _LEAST_SHARE * (self.budget.seconds or math.inf))
+        if isinstance(work, Think):
+            needed += self._thinking_seconds()
+        if left >= needed:
+            return ""
+        return (
+            f"{left:.0f} s are left beside what the closing phase needs, and about {needed:.0f} s pass "
+            "until a new attempt is scored"
+        )
+
+    def _attempt_seconds(self) -> float:
+        """Estimate the seconds for the first steps of an attempt, by the attempts that have ended."""
+        took = [
+            attempt.outcome.spend.seconds / attempt.outcome.steps
+            for attempt in self.works.attempts()
+            if attempt.outcome is not None
+            and attempt.outcome.steps
+            and not attempt.work.is_platform_work
+        ]
+        return _LEAST_STEPS * median(took) if took else _LEAST_SECONDS
+
+    def _thinking_seconds(self) -> float:
+        """Estimate the seconds of thinking before an attempt, by earlier rounds.
+
+        Concurrent thoughts are summed, so this is an overestimate.
+        """
+        rounds, begun = [], 0.0
+        for record in self.works:
+            if isinstance(record.work, Think):
+                begun += record.outcome.spend.seconds if record.outcome is not None else 0.0
+            elif begun:
+                rounds.append(begun)
+                begun = 0.0
+        return max(0.0, median(rounds) - begun) if rounds else 0.0
+
+    def _code_seconds(self, work_id: str) -> float:
+        outcome = self.works.attempt(work_id).outcome
+        return outcome.code_seconds if outcome is not None else 0.0
