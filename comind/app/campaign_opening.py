@@ -30,6 +30,8 @@ from comind.session.choice import explain_choice
 from comind.splits.checked_plan import prepare_split
 from comind.system.disk import require_room
 from comind.system.failpoints import failpoint
+from comind.system.hardware import usable_cores
+from comind.system.plurals import quantity
 from comind.wiring.agents import (
     agent_class,
     load_agent,
@@ -180,10 +182,15 @@ def _raised(ended: CampaignEnded | None, limit: float | None) -> bool:
 
 
 def _notify_environment(spec: CampaignSpec, notify: Notify) -> None:
-    """Notify whether replies are recorded, and in which sandbox code will run."""
+    """Notify whether replies are recorded, in which sandbox code runs, and how many attempts at once."""
     if uses_recordings(spec.models):
         notify(_REPLAYED)
     notify(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
+    if (at_once := spec.attempts_at_once(cores := usable_cores())) < spec.coders:
+        notify(
+            f"attempts: {spec.coders} coders, {quantity(min(cores, spec.cores or cores), 'core')}: "
+            f"{at_once} at a time, one a core, and the others after them"
+        )
     if spec.closed_at is not None and not runs_own_code(spec):
         opened = "" if spec.cutoff is None else "; --as-of none makes what came later visible"
         notify(f"community and knowledge: {spec.visible_until()}{opened}")

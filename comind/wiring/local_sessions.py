@@ -41,7 +41,7 @@ class LocalSessions:
         """Open a session at once; its share of cores and GPUs depends on the other running attempts."""
         # A resumed attempt keeps its thread count, which can change the last digits of results.
         threads = WORK_LOG.read(folder.log).threads or self._share()
-        gpus = _gpus.lease(str(folder.root), self._spec.coders)
+        gpus = _gpus.lease(str(folder.root), self._at_once())
         settings = self._settings(sandbox, folder.workspace)
         return KernelSession(
             sandbox,
@@ -82,7 +82,10 @@ class LocalSessions:
 
     def _share(self) -> int:
         """Return the cores of each attempt where the user limits them; 0 for a share of what is free."""
-        return 0 if self._spec.cores is None else max(1, self._spec.cores // self._spec.coders)
+        return 0 if self._spec.cores is None else max(1, self._spec.cores // self._at_once())
+
+    def _at_once(self) -> int:
+        return self._spec.attempts_at_once(usable_cores())
 
     def _settings(self, sandbox: Sandbox, workspace: Path) -> dict[str, str]:
         seen, _ = sandbox.paths_inside(workspace, workspace)

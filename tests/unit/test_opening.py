@@ -343,6 +343,15 @@ def test_a_resumed_campaign_gets_other_cores_sandbox_and_limits(project: Path) -
     assert (state.budget.seconds, state.budget.usd, state.ended) == (7200.0, None, None)
 
 
+def test_more_coders_than_cores_are_told(project: Path) -> None:
+    """One line says how many attempts run at a time; with a core for each there is none."""
+    notes = list[str]()
+    resume_campaign(project, _campaign(project, coders=3, cores=1), notes.append)
+    line = "attempts: 3 coders, 1 core: 1 at a time, one a core, and the others after them"
+    assert notes.count(line) == 1
+    assert not any("coder" in each for each in notes if each != line)
+
+
 def test_a_resumed_campaign_gets_another_model(
     plugins: Installed, project: Path, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,11 +162,8 @@ class _Search:
             return [self._first()] if fits else self._out_of_time()
         if not self._now and (reason := self._why_no_round()):
             return Done(reason=reason)
-        fitting, slots = (
-            [family for family in self._remaining_families() if self._fits(family)],
-            self._slots(),
-        )
-        if fitting and slots > 0:
+        fitting = [family for family in self._remaining_families() if self._fits(family)]
+        if fitting and (slots := self._state.free_slots()):
             planned: list[Think | Code] = [self._search(family) for family in fitting[:slots]]
             return planned
         if any(each.running for each in self._now):
@@ -180,12 +177,6 @@ class _Search:
     def _out_of_time(self) -> Done:
         left = self._state.seconds_left()
         return Done(reason=f"{left:.0f} s are left, too few for another step of the search and the end")
-
-    def _slots(self) -> int:
-        """Return how many attempts to start: at most one for each core, as each keeps one busy."""
-        given = self._state.resources()
-        running = sum(each.running for each in self._now)
-        return min(self._state.free_slots(), (given.machine_cores if given else 1) - running)
 
     def _why_no_round(self) -> str:
         """Return why no further round begins; empty if one does."""

@@ -101,7 +101,8 @@ def estimate(spec: CampaignSpec) -> Expected:
     rounds, guess = spec.iterations, ""
     if rounds is None:
         minutes = (spec.budget.seconds or spec.attempt_seconds) / 60
-        rounds, guess = max(1, int(minutes / (spec.steps * MINUTES_A_STEP))), " (a guess from the time)"
+        a_round = spec.steps * MINUTES_A_STEP * spec.coders / spec.attempts_at_once()
+        rounds, guess = max(1, int(minutes / a_round)), " (a guess from the time)"
     limits = CoMindParameters.model_validate(spec.parameters)
     sampled = limits.notebooks_per_round + limits.discussions_per_round
     solutions = min(spec.coders, limits.solutions_per_round)

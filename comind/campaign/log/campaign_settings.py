@@ -94,7 +94,7 @@ class CampaignSettings(Value):
     iterations: int | None = Field(default=None, ge=0)
     """Rounds of ideation, or of the baseline's search. None: as many as the time allows."""
     coders: int = Field(default=4, ge=1, le=64)
-    """Concurrent attempts."""
+    """Drafts of a round, and the most concurrent attempts: at most one a core of this machine."""
     cores: int | None = Field(default=None, ge=1)
     """Cores of this machine that attempts share in equal parts. None: all, shared with other campaigns,
     so an attempt gets more while others do not run."""

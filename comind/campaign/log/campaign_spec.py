@@ -62,6 +62,17 @@ class CampaignSpec(CampaignSettings):
         """Timeout of a cell."""
         return 60 * self.cell_minutes
 
+    def attempts_at_once(self, machine_cores: int = 0) -> int:
+        """Return how many attempts run at the same time: the coders, at most one a core.
+
+        `machine_cores` are those of this machine, 0 if unknown. With a pool the sessions run on its
+        nodes, so there are as many as coders.
+        """
+        if self.pool is not None:
+            return self.coders
+        limits = [each for each in (self.cores, machine_cores) if each]
+        return min([self.coders, *limits])
+
     def changed(self, values: Mapping[str, JsonValue]) -> "CampaignSpec":
         """Return a copy with other values, validated."""
         return CampaignSpec.model_validate(self.model_dump() | dict(values)) if values else self

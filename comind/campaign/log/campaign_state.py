@@ -31,7 +31,7 @@ from comind.campaign.log.time_plan import TimePlan
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import Attempt, WorkItems
 from comind.domain.draft import Operator
-from comind.domain.environment import Environment
+from comind.domain.environment import Environment, Machine
 from comind.domain.metric import ValidationScore
 from comind.domain.resources import Resources
 from comind.domain.spend import Budget, Spend, WorkBudget
@@ -127,7 +127,12 @@ class CampaignState:
         """Return the resources of an attempt planned now; None if no environment was recorded."""
         if not self.environments:
             return None
-        return Resources.of(self.environments[-1], self.spec.coders, self.spec.cores)
+        return Resources.of(self.environments[-1], self.attempts_at_once(), self.spec.cores)
+
+    def attempts_at_once(self) -> int:
+        """Return how many attempts may run at the same time in the newest environment."""
+        machine = self.environments[-1].machine if self.environments else Machine()
+        return self.spec.attempts_at_once(machine.cores)
 
     def environment_of(self, work_id: str) -> Environment | None:
         """Return the environment of finished work: the newest with the toolbox it was planned for.
@@ -176,13 +181,14 @@ class CampaignState:
     def free_slots(self) -> int:
         """Return how many more attempts can run concurrently."""
         coding = sum(isinstance(record.work, Code) for record in self.works.in_flight())
-        return max(0, self.spec.coders - coding)
+        return max(0, self.attempts_at_once() - coding)
 
     @property
     def time(self) -> TimePlan:
         """What is left of the campaign's time, and what of it is reserved."""
         best = self.best.work_id if self.best is not None else ""
-        return TimePlan(self.spec, self.budget, self.spend.seconds, self.works, best)
+        at_once = self.attempts_at_once()
+        return TimePlan(self.spec, self.budget, self.spend.seconds, self.works, at_once, best)
 
     def seconds_left(self) -> float:
         """Return the rest of the campaign's time; infinite without a limit."""

@@ -42,7 +42,7 @@ def expected_programs(spec: CampaignSpec, most: int | None) -> tuple[int, str]:
     limits = [limit for limit in (most, spec.evaluations) if limit is not None]
     if limits:
         return min(limits), ""
-    minutes = spec.coders * (spec.budget.seconds or spec.attempt_seconds) / 60
+    minutes = spec.attempts_at_once() * (spec.budget.seconds or spec.attempt_seconds) / 60
     return max(1, int(minutes / MINUTES_A_STEP)), " (a guess from the time)"
 
 

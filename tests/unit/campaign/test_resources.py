@@ -2,12 +2,15 @@
 
 import re
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from comind.campaign.log.campaign_events import EnvironmentRead, WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.domain.environment import Environment, Machine, StoreItem
 from comind.domain.resources import TOOLBOX, Resources
-from tests.unit.campaign.samples import code
+from tests.unit.campaign.samples import code, opened, records
 from tests.unit.campaign.world import World
 
 _MODEL = StoreItem(
@@ -46,6 +49,29 @@ def test_a_limit_on_cores_is_shared() -> None:
     limited = Resources.of(_OWN, 2, 4)
     assert (limited.cores, limited.machine_cores) == (2, 4)
     assert Resources.of(_OWN, 2, 64) == Resources.of(_OWN, 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "at_once", "each"),
+    [
+        ({"coders": 2}, 2, 4),
+        ({"coders": 2, "cores": 1}, 1, 1),
+        ({"coders": 16}, 8, 1),
+        ({"coders": 4, "cores": 3}, 3, 1),
+        ({"coders": 16, "pool": "nodes"}, 16, 1),
+    ],
+)
+def test_at_most_one_attempt_a_core_runs(given: dict[str, Any], at_once: int, each: int) -> None:
+    """Coders beyond the cores given, or the machine's, wait; nodes of a pool have cores of their own."""
+    state = CAMPAIGN_LOG.fold(records(opened(**given), EnvironmentRead(environment=_OWN)))
+    resources = state.resources()
+    assert resources is not None
+    assert (state.free_slots(), resources.coders, resources.cores) == (at_once, at_once, each)
+
+
+def test_unknown_machines_limit_nothing() -> None:
+    """Without a recorded environment as many attempts run as there are coders."""
+    assert CAMPAIGN_LOG.fold(records(opened(coders=16))).free_slots() == 16
 
 
 def test_they_are_recorded_with_the_work(tmp_path: Path) -> None:

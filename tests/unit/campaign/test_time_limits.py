@@ -58,6 +58,15 @@ def test_a_round_gets_its_share() -> None:
     assert _state(iterations=1).work_budget().seconds == 30 * _MINUTE
 
 
+def test_a_round_in_waves_divides_its_share() -> None:
+    """Two coders on one core run one after another, and together get what two cores give at once."""
+    waves: dict[str, Any] = {"coders": 2, "cores": 1}
+    assert _state(**waves).work_budget().seconds == pytest.approx(13.5 * _MINUTE / 2)
+    assert _state(**waves, iterations=1).work_budget().seconds == pytest.approx(15 * _MINUTE)
+    late = _state(**waves, elapsed=20 * _MINUTE).work_budget()
+    assert late.seconds == pytest.approx(10 * _MINUTE), "less than one and a half parts"
+
+
 def test_time_for_the_refit_is_kept_back() -> None:
     """The running time of the best code and a margin is reserved, up to a share of the time."""
     quick = _state(*_attempt(0, seconds=100, code_seconds=10), elapsed=100)

@@ -54,7 +54,7 @@ def header_facts(view: CampaignView) -> list[Fact]:
 def _limits(state: CampaignState) -> str:
     spec = state.spec
     rounds = [] if spec.iterations is None else [quantity(spec.iterations, "round")]
-    attempts = f"{quantity(spec.coders, 'attempt')} at a time"
+    attempts = f"{quantity(state.attempts_at_once(), 'attempt')} at a time"
     steps = f"{quantity(spec.steps, 'step')} and {duration(spec.attempt_seconds)} each"
     return ", ".join([*rounds, attempts, steps])
 
