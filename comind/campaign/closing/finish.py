@@ -108,9 +108,8 @@ def plan_refit(state: CampaignState) -> Code | str:
     assert attempt.outcome is not None
     blended = attempt.work.blend
     took = max(attempt.outcome.code_seconds, blended.seconds if blended else 0.0)
-    left = state.seconds_left()
-    if left < took:
-        return f"the code takes {took:.0f} s, and {left:.0f} s are left"
+    if why := state.time.no_refit(picked, took):
+        return why
     return Code(
         operator=Operator.REFIT,
         draft=Draft(

@@ -46,6 +46,8 @@ class SplitMade(Value):
     metric: str
     maximize: bool
     validation_rows: int
+    train_rows: int = 0
+    """Rows that attempts learn from; 0 in older logs."""
     rule: str = ""
     """The split's rule and the reason for it, in words."""
     warnings: tuple[str, ...] = ()

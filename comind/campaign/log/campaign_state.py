@@ -187,8 +187,8 @@ class CampaignState:
     def time(self) -> TimePlan:
         """What is left of the campaign's time, and what of it is reserved."""
         best = self.best.work_id if self.best is not None else ""
-        at_once = self.attempts_at_once()
-        return TimePlan(self.spec, self.budget, self.spend.seconds, self.works, at_once, best)
+        known = (self.works, self.attempts_at_once(), self.split, best)
+        return TimePlan(self.spec, self.budget, self.spend.seconds, *known)
 
     def seconds_left(self) -> float:
         """Return the rest of the campaign's time; infinite without a limit."""

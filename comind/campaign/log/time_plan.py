@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
+from comind.campaign.log.campaign_events import SplitMade
 from comind.campaign.log.campaign_spec import CampaignSpec
+from comind.campaign.log.refit_gain import not_worth_it
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import WorkItems
 from comind.domain.spend import Budget, WorkBudget
@@ -33,6 +35,7 @@ class TimePlan:
     works: WorkItems
     at_once: int
     """The most attempts that run at the same time."""
+    split: SplitMade | None = None
     best: str = ""
     """The best attempt; empty without one."""
 
@@ -50,21 +53,45 @@ class TimePlan:
         limit = self.budget.seconds
         if limit is None:
             return 0.0
-        ending, finalists = self.ending_seconds(), min(_RESERVED_FINALISTS, len(self.works.best_first()))
-        folds = 0.0
+        most = self.budget.closing_time_share * limit
+        ending = self.ending_seconds(within=most)
+        folds, finalists = 0.0, min(_RESERVED_FINALISTS, len(self.works.best_first()))
         if self.most_folds() and finalists > 1 and self.best:
             took = self._code_seconds(self.best)
             folds = self.most_folds() * self.fold_seconds(took, finalists)
-        return min(self.budget.closing_time_share * limit, ending + folds)
+        return min(most, ending + folds)
 
-    def ending_seconds(self, members: int = 1) -> float:
-        """Estimate the seconds for a blend and the refit of the `members` best programs."""
+    def ending_seconds(self, members: int = 1, *, within: float | None = None) -> float:
+        """Estimate the seconds for a blend and the refit of the `members` best programs.
+
+        For as many of these as can be refitted `within` so many seconds, else in the time left: no time
+        is kept for a refit that does not fit in, or that `no_refit` has a reason against.
+        """
         if not self.best:
             return 0.0
-        best = [each.id for each in self.works.best_first()[:members]] if members > 1 else []
-        took = math.fsum(map(self._code_seconds, best or [self.best]))
-        refit = _REFIT_FACTOR * took + _START_SECONDS if self.spec.refit else 0.0
-        return refit + (_START_SECONDS if self.spec.blend else 0.0)
+        blend = _START_SECONDS if self.spec.blend else 0.0
+        most = (self.left() if within is None else within) - blend
+        ranked = self.works.best_first()[:members] if members > 1 else []
+        names = [each.id for each in ranked] or [self.best]
+        for count in range(len(names), 0, -1) if self.spec.refit else ():
+            took = math.fsum(map(self._code_seconds, names[:count]))
+            refit = _REFIT_FACTOR * took + _START_SECONDS
+            if refit <= most and not self.no_refit(names[0], took):
+                return refit + blend
+        return blend
+
+    def no_refit(self, work_id: str, took: float) -> str:
+        """Return why an attempt whose code takes `took` seconds is not refitted; empty if it is."""
+        needed, left = _REFIT_FACTOR * took, self.left()
+        if left < needed:
+            return f"it takes about {needed:.0f} s, and {left:.0f} s are left"
+        return not_worth_it(
+            self.works.attempt(work_id).score,
+            self.split.train_rows if self.split else 0,
+            self.split.validation_rows if self.split else 0,
+            seconds=needed,
+            limit=self.budget.seconds or math.inf,
+        )
 
     def most_folds(self) -> int:
         """Return the largest number of further folds; 0 under the rule `simplest`."""

@@ -121,11 +121,22 @@ def test_a_refit_asks_no_model(tmp_path: Path) -> None:
     assert state.refit() is not None
 
 
-def test_a_refit_without_time_is_retried_with_more_time(tmp_path: Path) -> None:
-    """A failed refit is retried once per end of the campaign, and only with more time."""
+def test_a_refit_that_cannot_finish_is_not_begun(tmp_path: Path) -> None:
+    """No time is kept for it either: attempts have all of it, and the last line has the reason."""
     budget = Budget(seconds=600, closing_time_share=_CLOSING_SHARE)
-    world = Simulated(tmp_path, budget=budget, seconds_of_code=[100.0], slower=1.4)
-    spec: dict[str, Any] = {"coders": 1, "steps": 1, "iterations": 100, "refit": True}
+    world = Simulated(tmp_path, budget=budget, seconds_of_code=[100.0])
+    state = world.run(world.campaign(coders=1, steps=1, iterations=100, refit=True, cell_seconds=300))
+    assert not state.works.codes(Operator.REFIT)
+    assert state.ended is not None
+    assert "no refit: it takes about 150 s, and " in state.ended.detail
+    assert sum(each.score is not None for each in state.works.attempts()) == 5
+
+
+def test_a_refit_without_time_is_retried_with_more_time(tmp_path: Path) -> None:
+    """One that takes longer than expected is retried once per end of the campaign, with more time."""
+    budget = Budget(seconds=600, closing_time_share=_CLOSING_SHARE)
+    world = Simulated(tmp_path, budget=budget, seconds_of_code=[60.0], slower=2.4)
+    spec: dict[str, Any] = {"coders": 1, "steps": 1, "iterations": 8, "refit": True}
     state = world.run(world.campaign(**spec, cell_seconds=300))
     assert state.refit() is None
     assert len(state.works.codes(Operator.REFIT)) == 1

@@ -72,8 +72,10 @@ def test_time_for_the_refit_is_kept_back() -> None:
     quick = _state(*_attempt(0, seconds=100, code_seconds=10), elapsed=100)
     assert quick.closing_seconds() == 30
     assert quick.open_seconds() == 30 * _MINUTE - 130
-    slow = _state(*_attempt(0, seconds=900, code_seconds=800), elapsed=900)
+    slow = _state(*_attempt(0, seconds=900, code_seconds=170), elapsed=900)
     assert slow.closing_seconds() == pytest.approx(0.15 * 30 * _MINUTE)
+    late = _state(*_attempt(0, seconds=900, code_seconds=171), elapsed=900, blend=True)
+    assert late.closing_seconds() == 15, "none for a refit that does not fit in"
     assert _state(*_attempt(0, seconds=9, code_seconds=9), refit=False).closing_seconds() == 0
     blended = _state(*_attempt(0, seconds=9, code_seconds=9), refit=False, blend=True)
     assert blended.closing_seconds() == 15, "enough to average files"
@@ -106,7 +108,8 @@ def test_open_time_is_over_before_all_is() -> None:
     assert isinstance(planned, Code)
     assert planned.budget.seconds == pytest.approx(40)
     late = plan_refit(_state(*events, picked, elapsed=30 * _MINUTE - 10))
-    assert late == "the code takes 20 s, and 10 s are left"
+    assert late == "it takes about 30 s, and 10 s are left"
+    assert isinstance(plan_refit(_state(*events, picked, elapsed=30 * _MINUTE - 25)), str), "cut off"
 
 
 def test_what_cannot_be_scored_is_not_begun() -> None:
