@@ -247,7 +247,7 @@ def _apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState
         case WorkPlanned(id=work_id, work=work):
             return replace(
                 state,
-                works=state.works.planned(work_id, work),
+                works=state.works.planned(work_id, work, state.spend.seconds),
                 snapshot_index=state.snapshot_index.set(work_id, len(state.communities) - 1),
                 fold_plan=None if _is_attempt(work) else state.fold_plan,
                 finished_folds=() if _is_attempt(work) else state.finished_folds,
@@ -255,7 +255,7 @@ def _apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState
                 judged=None if _is_attempt(work) else state.judged,
             )
         case WorkFinished(id=work_id, outcome=outcome):
-            works = state.works.finished(work_id, outcome)
+            works = state.works.finished(work_id, outcome, state.spend.seconds)
             return replace(
                 state,
                 works=works,

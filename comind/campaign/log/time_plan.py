@@ -124,11 +124,14 @@ class TimePlan:
         )
 
     def shortage(self, work: Think | Code) -> str:
-        """Return why there is no time for `work`, in one line; empty if there is."""
+        """Return why there is no time for `work`, in one line; empty if there is.
+
+        An attempt needs the time of its first scored step, a thought also that of the round's others.
+        """
         left = self.open_seconds()
         if math.isinf(left) or (isinstance(work, Code) and work.is_platform_work):
             return ""
-        needed = min(self._attempt_seconds(), _LEAST_SHARE * (self.budget.seconds or math.inf))
+        needed = self._first_score_seconds()
         if isinstance(work, Think):
             needed += self._thinking_seconds()
         if left >= needed:
@@ -138,30 +141,42 @@ class TimePlan:
             "until a new attempt is scored"
         )
 
-    def _attempt_seconds(self) -> float:
-        """Estimate the seconds for the first steps of an attempt, by the attempts that have ended."""
-        took = [
-            attempt.outcome.spend.seconds / attempt.outcome.steps
+    def _first_score_seconds(self) -> float:
+        """Estimate the seconds until an attempt is scored, by the attempts that have ended.
+
+        That are its first steps or, where that is less, a reply and a run of the best program.
+        """
+        ended = [
+            attempt.outcome
             for attempt in self.works.attempts()
-            if attempt.outcome is not None
-            and attempt.outcome.steps
-            and not attempt.work.is_platform_work
+            if attempt.outcome is not None and attempt.outcome.steps and not attempt.work.is_platform_work
         ]
-        return _LEAST_STEPS * median(took) if took else _LEAST_SECONDS
+        steps = [each.spend.seconds / each.steps for each in ended]
+        usual = _LEAST_STEPS * median(steps) if steps else _LEAST_SECONDS
+        usual = min(usual, _LEAST_SHARE * (self.budget.seconds or math.inf))
+        replies = [each.spend.model_seconds / each.spend.calls for each in ended if each.spend.calls]
+        if not replies or not self.best:
+            return usual
+        return min(usual, median(replies) + self._code_seconds(self.best))
 
     def _thinking_seconds(self) -> float:
-        """Estimate the seconds of thinking before an attempt, by earlier rounds.
-
-        Concurrent thoughts are summed, so this is an overestimate.
-        """
-        rounds, begun = [], 0.0
-        for record in self.works:
-            if isinstance(record.work, Think):
-                begun += record.outcome.spend.seconds if record.outcome is not None else 0.0
-            elif begun:
-                rounds.append(begun)
-                begun = 0.0
+        """Estimate the seconds of thinking that remain before an attempt, by earlier rounds."""
+        *rounds, begun = self._seconds_of_thoughts()
         return max(0.0, median(rounds) - begun) if rounds else 0.0
+
+    def _seconds_of_thoughts(self) -> list[float]:
+        """Return the time in which thoughts ran before each group of attempts, and since the last one.
+
+        What runs side by side is counted once.
+        """
+        rounds, until = [0.0], 0.0
+        for record in self.works:
+            if isinstance(record.work, Code):
+                rounds += [0.0] if rounds[-1] else []
+            elif record.finished_at is not None:
+                rounds[-1] += max(0.0, record.finished_at - max(record.planned_at, until))
+                until = max(until, record.finished_at)
+        return rounds
 
     def _code_seconds(self, work_id: str) -> float:
         outcome = self.works.attempt(work_id).outcome

@@ -30,6 +30,9 @@ class WorkRecord:
     outcome: Outcome | None = None
     rejected: str = ""
     """By whom and why its agent rejected it."""
+    planned_at: float = 0.0
+    """Seconds of the campaign."""
+    finished_at: float | None = None
 
     @property
     def in_flight(self) -> bool:
@@ -263,8 +266,8 @@ class WorkItems:
         """Return a view that does not show the work planned first, the baseline."""
         return replace(self, _first=1)
 
-    def planned(self, work_id: str, work: Think | Code) -> "WorkItems":
-        """Return a copy with one more piece of work.
+    def planned(self, work_id: str, work: Think | Code, at: float = 0.0) -> "WorkItems":
+        """Return a copy with one more piece of work, planned `at` so many seconds of the campaign.
 
         Raises:
             LogError: the id is taken.
@@ -274,12 +277,12 @@ class WorkItems:
         number = len(self._records)
         return replace(
             self,
-            _records=self._records.set(number, WorkRecord(work_id, work)),
+            _records=self._records.set(number, WorkRecord(work_id, work, planned_at=at)),
             _numbers=self._numbers.set(work_id, number),
         )
 
-    def finished(self, work_id: str, outcome: Outcome) -> "WorkItems":
-        """Return a copy with the outcome of one piece of work.
+    def finished(self, work_id: str, outcome: Outcome, at: float) -> "WorkItems":
+        """Return a copy with the outcome of one piece of work, `at` so many seconds of the campaign.
 
         Raises:
             LogError: no work with this id is in flight.
@@ -288,7 +291,8 @@ class WorkItems:
         if number is None or not self._records[number].in_flight:
             raise LogError(f"{work_id} finished but was not in flight")
         rejected = outcome.rejected if isinstance(outcome, CodeOutcome) else ""
-        record = replace(self._records[number], outcome=outcome, rejected=rejected)
+        ended = {"outcome": outcome, "rejected": rejected, "finished_at": at}
+        record = replace(self._records[number], **ended)
         return replace(self, _records=self._records.set(number, record))
 
     def with_rejection(self, work_id: str, reason: str) -> "WorkItems":

@@ -116,23 +116,50 @@ def test_what_cannot_be_scored_is_not_begun() -> None:
     """By earlier running times, or a minute, no attempt or round starts that cannot be scored."""
     assert "about 60 s pass until" in _state(elapsed=30 * _MINUTE - 50).time.shortage(code())
     assert _state(elapsed=30 * _MINUTE - 70).time.shortage(code()) == ""
-    thought = Think(purpose="propose")
-    thoughts = [
-        event
-        for number, seconds in enumerate((30.0, 15.0, 20.0))
-        for event in (
-            WorkPlanned(id=f"think-{number:03d}", work=thought),
-            WorkFinished(id=f"think-{number:03d}", outcome=ThinkOutcome(spend=Spend(seconds=seconds))),
-        )
-    ]
-    known = [*thoughts[:4], *_attempt(0, seconds=200, steps=4)]
-    state = _state(*known, elapsed=30 * _MINUTE - 110 - 15)
-    assert state.time.shortage(code()) == ""
-    assert "about 145 s pass" in state.time.shortage(thought), "a whole round of thoughts"
-    state = _state(*known, *thoughts[4:], elapsed=30 * _MINUTE - 110 - 15)
-    assert "about 125 s pass" in state.time.shortage(thought), "the rest of a round"
     baseline = code().model_copy(update={"role": BASELINE_ROLE})
     assert _state(elapsed=30 * _MINUTE - 1).time.shortage(baseline) == ""
+
+
+_THOUGHT = Think(purpose="propose")
+
+
+def _planned(*numbers: int) -> list[CampaignEvent]:
+    return [WorkPlanned(id=f"think-{number:03d}", work=_THOUGHT) for number in numbers]
+
+
+def _thought(*numbers: int) -> list[CampaignEvent]:
+    outcome = ThinkOutcome(spend=Spend(seconds=1000))
+    return [WorkFinished(id=f"think-{number:03d}", outcome=outcome) for number in numbers]
+
+
+def test_a_round_needs_time_to_think_and_for_a_first_score() -> None:
+    """Thoughts of earlier rounds count from plan to end, side by side once, less what is thought."""
+    side_by_side = [*_planned(0, 1), *_thought(1, 0)]  # events come ten seconds apart
+    known = [*side_by_side, *_planned(2), *_thought(2), *_attempt(0, seconds=200, steps=4)]
+    late = 30 * _MINUTE - 120
+    assert _state(*known, elapsed=late).time.shortage(code()) == ""
+    assert "about 140 s pass" in _state(*known, elapsed=late).time.shortage(_THOUGHT), "a whole round"
+    waited = [*known, *_planned(3), *_thought(3), *_planned(4)]
+    state = _state(*waited, elapsed=30 * _MINUTE - 125)
+    assert "about 130 s pass" in state.time.shortage(_THOUGHT), "the rest of a round"
+
+
+def test_a_short_attempt_begins_where_the_best_program_fits() -> None:
+    """After slow attempts the remainder is used by one that can run the best program again."""
+    slow = _attempt(0, seconds=1000, steps=4, code_seconds=30)
+    slow[1] = slow[1].model_copy(
+        update={
+            "outcome": slow[1].outcome.model_copy(
+                update={"spend": Spend(seconds=1000, model_seconds=80, calls=4)}
+            )
+        }
+    )
+    short = {"refit": False, "elapsed": 30 * _MINUTE - 51}
+    assert _state(*slow, **short).time.shortage(code()) == ""
+    long = {"refit": False, "elapsed": 30 * _MINUTE - 49}
+    assert "about 50 s pass" in _state(*slow, **long).time.shortage(code())
+    without = _attempt(0, seconds=1000, steps=4, code_seconds=30)
+    assert "about 180 s pass" in _state(*without, **long).time.shortage(code()), "replies unknown"
 
 
 @given(elapsed=st.floats(0, 4000), took=st.floats(0, 4000), limit=st.floats(1, 3600))
