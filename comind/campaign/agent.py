@@ -9,7 +9,7 @@ refit.
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -88,6 +88,15 @@ class Agent(ABC):
     @abstractmethod
     def plan(self, state: CampaignState) -> Decision:
         """Return what to do next; pure, called after every event that could change the decision."""
+
+    def remainder(self, state: CampaignState) -> Sequence[Code]:
+        """Return attempts for a time that is too short for the thought it planned; pure, as `plan`.
+
+        It is asked when a thought is late. Attempts that are late themselves are not begun; without
+        one the campaign ends once the attempts in flight have.
+        """
+        del state
+        return ()
 
     def rejections(self, state: CampaignState) -> Mapping[str, str]:
         """Return the finished attempts that it rejects, with by whom and why; pure, as `plan`.

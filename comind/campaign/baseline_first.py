@@ -1,6 +1,6 @@
 """Plan the baseline before anything that the agent plans, visible to it or hidden from it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,6 +14,10 @@ class Planner(Protocol):
 
     def plan(self, state: CampaignState) -> Decision:
         """Return what to do next; pure, called after every event that could change the decision."""
+        ...
+
+    def remainder(self, state: CampaignState) -> Sequence[Code]:
+        """Return attempts for a time that is too short for what it planned; pure, as `plan`."""
         ...
 
     def rejections(self, state: CampaignState) -> Mapping[str, str]:
@@ -39,6 +43,10 @@ class BaselineFirst:
         if any(record.in_flight for record in state.works if _is_baseline(record.work)):
             return Wait()
         return self.agent.plan(seen_by_agents(state))
+
+    def remainder(self, state: CampaignState) -> Sequence[Code]:
+        """Return what the agent begins in a time that is too short for its thought."""
+        return self.agent.remainder(seen_by_agents(state))
 
     def rejections(self, state: CampaignState) -> Mapping[str, str]:
         """Return the rejections of the agent."""

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -172,6 +172,9 @@ class _Nothing:
     def plan(self, _state: CampaignState) -> Decision:
         return Done(reason="nothing more is planned")
 
+    def remainder(self, _state: CampaignState) -> Sequence[Code]:
+        return ()
+
     def rejections(self, _state: CampaignState) -> Mapping[str, str]:
         return {}
 
@@ -198,11 +201,9 @@ def _plan_and_submit(
         return CampaignEnded(reason="done", detail=decision.reason)
     if isinstance(decision, Wait):
         return None
-    ending, fresh = None, list[tuple[str, Think | Code]]()
-    for planned in decision:
-        late = campaign.state.time.shortage(planned)
-        if late:
-            ending = CampaignEnded(reason="budget", detail=late)
+    late, fresh = "", list[tuple[str, Think | Code]]()
+    for planned in _in_time(decision, campaign.state, planner):
+        if late := campaign.state.time.shortage(planned):
             break
         work = _with_facts(planned, campaign.state)
         fresh.append((campaign.plan(work), work))
@@ -211,7 +212,22 @@ def _plan_and_submit(
     for work_id, work in fresh:
         executor.submit(work_id, work)
         in_flight.add(work_id)
-    return ending
+    if late:
+        return CampaignEnded(reason="budget", detail=late)
+    # What follows from this plan, such as a thought beside the last drafts, need not wait for its end.
+    return _plan_and_submit(campaign, planner, executor, in_flight, grader) if fresh else None
+
+
+def _in_time(
+    decision: Sequence[Think | Code], state: CampaignState, planner: Planner
+) -> Sequence[Think | Code]:
+    """Return the decision; where it begins with a thought that is late, the planner's remainder.
+
+    The thought again, with the reason, where nothing of the remainder fits in either.
+    """
+    if not isinstance(decision[0] if decision else None, Think) or not state.time.shortage(decision[0]):
+        return decision
+    return [each for each in planner.remainder(state) if not state.time.shortage(each)] or decision
 
 
 def _with_facts(work: Think | Code, state: CampaignState) -> Think | Code:

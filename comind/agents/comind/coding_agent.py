@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from comind.agents.comind.conversation import TEMPLATES, Conversation, Turn, first_messages
 from comind.agents.comind.opening import Opening, run_opening
+from comind.agents.comind.shared_solutions import memo_of
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code
@@ -208,7 +209,7 @@ def _task_messages(
         room={"description": sizes.description, "preview": sizes.preview, "columns": sizes.columns},
         resources=context.resources,
         measured=context.measured,
-        inputs=[_mounted(each, ran=each in starts[:1]) for each in work.inputs],
+        inputs=[mounted(work, each, ran=each in starts[:1]) for each in work.inputs],
         steps=context.steps_left,
         reply_tokens=context.reply_tokens(sizes.cell_reply),
         submit=submit,
@@ -218,16 +219,24 @@ def _task_messages(
     )
 
 
-def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
+def mounted(work: Code, item: str, *, ran: bool) -> tuple[str, str]:
     """Return path and description of an input; community items are `owner/name`.
 
-    Of a solution whose code ran in the notebook only its checkpoints are described.
+    Of a solution whose code ran in the notebook only its checkpoints are described; of others the
+    score, the running time and the files of predictions, as far as recorded.
     """
     if "/" in item:
         return f"input/{item}/", "from the community"
     if ran:
         return f"input/solutions/{item}/checkpoints/", "what the program above kept, if anything"
-    return f"input/solutions/{item}/", "a solution: code.py, report.md, files handed in, checkpoints/"
+    path, memo = f"input/solutions/{item}/", memo_of(work, item)
+    if memo is None:
+        return path, "a solution: code.py, report.md, files handed in, checkpoints/"
+    names = (*["out_of_fold.csv"] * memo.out_of_fold, "validation_submission.csv", "submission.csv")
+    return path, (
+        f"a solution, {memo.result}, whose code ran {format_duration(memo.seconds)}: its predictions in "
+        f"{', '.join(names)}; code.py, report.md, checkpoints/"
+    )
 
 
 def _frame(problem: Problem, *, folds: bool) -> str:

@@ -9,7 +9,9 @@ from comind.agents.comind.coding_agent import implement
 from comind.agents.comind.coordinator import coordinate, drafting_facts
 from comind.agents.comind.idea_proposer import propose, proposing_facts
 from comind.agents.comind.journal import journal_of
+from comind.agents.comind.last_attempts import is_last, last_attempts
 from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of
+from comind.agents.comind.shared_solutions import with_solutions
 from comind.agents.comind.sizes import estimate
 from comind.agents.comind.thoughts import (
     ANALYZE,
@@ -52,18 +54,25 @@ class CoMind(Agent):
     prompts = ("comind.agents.comind",)
 
     def plan(self, state: CampaignState) -> Decision:
-        """Plan attempts at waiting drafts for free slots, or else the next thought."""
-        if not state.free_slots():
-            return Wait()
+        """Plan attempts at waiting drafts for free slots; when none waits, the next thought.
+
+        Thinking needs no core, so it begins before a slot is free.
+        """
         pool = pool_of(state)
-        planned = sum(not attempt.work.is_baseline for attempt in state.works.attempts())
+        planned = sum(
+            not (attempt.work.is_baseline or is_last(attempt.work)) for attempt in state.works.attempts()
+        )
         waiting = pool.drafts[planned:]
         if waiting:
-            return [_attempt(state, draft) for draft in waiting[: state.free_slots()]]
+            return [_attempt(state, draft) for draft in waiting[: state.free_slots()]] or Wait()
         thoughts = [record for record in state.works if isinstance(record.work, Think)]
         if any(thought.in_flight for thought in thoughts):
             return Wait()
         return self._next_thought(state, pool, thoughts[-1] if thoughts else None)
+
+    def remainder(self, state: CampaignState) -> Sequence[Code]:
+        """Extend the best solutions while there is no time for another round."""
+        return last_attempts(state)
 
     def think(self, work: Think, context: ThinkContext) -> Value:
         """Carry out one stage of a round."""
@@ -171,10 +180,11 @@ def _finished(state: CampaignState) -> int:
 def _attempt(state: CampaignState, draft: Draft) -> Code:
     known = {attempt.id for attempt in state.works.attempts()}
     operator = Operator.IMPROVE if draft.codebase else Operator.DRAFT
-    return Code(
+    work = Code(
         operator=Operator.ENSEMBLE if draft.members else operator,
         draft=draft,
         parents=tuple(source for source in draft.sources if source in known),
         inputs=draft.inputs,
         budget=state.work_budget(),
     )
+    return with_solutions(state, work)

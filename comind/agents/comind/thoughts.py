@@ -7,7 +7,7 @@ when work is planned, so that a replay sees the same.
 from pydantic import Field
 
 from comind.agents.comind.memos import Idea, IdeaMemo, ReportMemo
-from comind.campaign.log.work_items import Purpose
+from comind.campaign.log.work_items import Assignment, NoResult, Purpose
 from comind.domain.draft import Draft
 from comind.domain.resources import Hardware
 from comind.domain.value import Value
@@ -276,6 +276,26 @@ class RoundDrafts(Value):
     """The cell that its fresh drafts begin with."""
 
 
+class SolutionMemo(Value):
+    """A mounted solution, as the coder is told of it."""
+
+    id: str
+    result: str
+    """Its score, in words."""
+    seconds: float
+    """Running time of its code."""
+    out_of_fold: bool = False
+    """Whether it has predictions for train.csv, too."""
+
+
+class CodingFacts(Value):
+    """What an attempt is told beside its draft."""
+
+    solutions: tuple[SolutionMemo, ...] = ()
+    """Of `Code.inputs`, those that are attempts."""
+
+
 ANALYZE = Purpose("analyze", "analyzer", Reading, Reports)
 PROPOSE = Purpose("propose", "idea_proposer", Proposing, Ideas)
 COORDINATE = Purpose("coordinate", "coordinator", Drafting, RoundDrafts)
+CODING = Assignment("coding", CodingFacts, NoResult)

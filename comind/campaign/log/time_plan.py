@@ -149,7 +149,9 @@ class TimePlan:
         ended = [
             attempt.outcome
             for attempt in self.works.attempts()
-            if attempt.outcome is not None and attempt.outcome.steps and not attempt.work.is_platform_work
+            if attempt.outcome is not None
+            and attempt.outcome.steps
+            and not attempt.work.is_platform_work
         ]
         steps = [each.spend.seconds / each.steps for each in ended]
         usual = _LEAST_STEPS * median(steps) if steps else _LEAST_SECONDS

@@ -291,8 +291,8 @@ class WorkItems:
         if number is None or not self._records[number].in_flight:
             raise LogError(f"{work_id} finished but was not in flight")
         rejected = outcome.rejected if isinstance(outcome, CodeOutcome) else ""
-        ended = {"outcome": outcome, "rejected": rejected, "finished_at": at}
-        record = replace(self._records[number], **ended)
+        known = self._records[number]
+        record = replace(known, outcome=outcome, rejected=rejected, finished_at=at)
         return replace(self, _records=self._records.set(number, record))
 
     def with_rejection(self, work_id: str, reason: str) -> "WorkItems":

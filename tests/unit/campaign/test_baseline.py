@@ -29,6 +29,11 @@ class _Nothing:
         del state
         return Done(reason="nothing")
 
+    def remainder(self, state: CampaignState) -> list[Code]:
+        """Plan nothing here either."""
+        del state
+        return []
+
     def rejections(self, state: CampaignState) -> dict[str, str]:
         """Reject nothing."""
         del state
