@@ -1,6 +1,7 @@
 """Run an opened campaign: its environment, rounds, closing phase and proofs, with any executor."""
 
 import logging
+import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,8 @@ from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
 from comind.system.hardware import reference_seconds
 from comind.wiring.runtime import CampaignRuntime
+
+_PROOF_SHARE = 1 / 3  # of the campaign's time: the most for proofs of what is not delivered
 
 _log = logging.getLogger(__name__)
 
@@ -86,23 +89,29 @@ def run_rounds(
 
 
 def prove_scripts(running: Campaign, prove: Callable[[str, float], ScriptProved]) -> None:
-    """Run published scripts again until the campaign's time is over; the others stay unproved.
+    """Run published scripts again, after the campaign's time and apart from it.
 
-    The final pick comes first, then its refit, then the others, best first. They run one at a time: each
-    needs the whole machine, as a script that waits for cores may exceed its time limit.
+    The final pick and its refit are proved however long they take, within the limits of their scripts.
+    Then the others, best first, as long as all proofs together take no more than `_PROOF_SHARE` of the
+    campaign's time; what does not fit stays unproved. They run one at a time: each needs the whole
+    machine, as a script that waits for cores may exceed its time limit.
     """
     state = running.state
     if state.picked is None:
         return
     refit = state.refit()
-    ranked = [each.work_id for each in state.picked.leaderboard]
-    for work_id in dict.fromkeys([state.picked.work_id, *([refit.id] if refit else []), *ranked]):
+    delivered = [state.picked.work_id, *([refit.id] if refit else [])]
+    limit = state.budget.seconds
+    most = math.inf if limit is None else _PROOF_SHARE * limit
+    for work_id in dict.fromkeys([*delivered, *(each.work_id for each in state.picked.leaderboard)]):
         if work_id in state.proofs:
             continue
-        limit = running.state.budget.seconds
-        left = float("inf") if limit is None else limit - running.elapsed
-        if left <= 0:
-            return
+        left = math.inf
+        if work_id not in delivered:
+            outcome = state.works.attempt(work_id).outcome
+            left = most - running.state.proof_seconds
+            if left <= (outcome.code_seconds if outcome else 0.0):
+                continue
         running.record(prove(work_id, left))
         failpoint("script-proved")
         running.tick()

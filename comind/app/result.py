@@ -54,6 +54,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "valid_attempts": scored,
         "rejected": {each.id: f"by {each.rejected}" for each in state.works.rejected()},
         "seconds": round(spend.seconds, 1),
+        "proof_seconds": round(state.proof_seconds, 1),
         "tokens": spend.tokens,
         "usd": round(spend.usd, 6),
         "mlflow_run_id": _run_id(project, folder.name),

@@ -93,13 +93,15 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
         upload = f"\n  to upload   {_short(result['upload'])}, as the sample submission has it"
     if result["notebook"]:
         upload = f"\n  to upload   {_short(result['notebook'])} as a notebook: it is run on hidden rows"
-    unsealed = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
+    total = result["seconds"] + result["proof_seconds"]
+    after = f"; with the proofs after that {total:.0f} s" if result["proof_seconds"] else ""
+    after += "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
     return f"""
   submission  {_short(result["submission"])}{upload}
   validation  {result["metric"]} {result["validation_score"]:.5g}, 95 % interval [{low:.5g}, {high:.5g}]
   from        {result["best_from"]}; {result["valid_attempts"]} of {result["attempts"]} attempts valid
   final pick  {result["picked"]}: {result["pick_reason"]}{refitted}{evidence}{blend}
-  took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{unsealed}
+  took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{after}
 
   journal     {_short(result["journal"])}
 {_pages(project, result["campaign"], f"{program} ui{where}")}

@@ -47,7 +47,8 @@ class _ScriptRun:
 def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProved:
     """Prove that an attempt's script reproduces its submissions: the derived one, else all cells.
 
-    `seconds` is the timeout of all runs together. A script that can load its models runs once more so.
+    All runs together take `seconds` at most, and no more than `time_limit`. A script that can load its
+    models runs once more so.
 
     Raises:
         SandboxError: no sandbox can be started.
@@ -59,19 +60,19 @@ def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProve
     assert submitted is not None
     ran = WORK_LOG.read(folder.log).cells
     cells = cells_of(ran, submitted.step)
-    most = time_limit(state, work, ran)
+    seconds = min(seconds, time_limit(state, work, ran))
     expected = folder.submissions(submitted.step)
     proved: ScriptProved | None = None
     derived, whole = derive(cells), all_cells(cells)
     for script in [derived] if derived.text == whole.text else [derived, whole]:
         with staging_folder(folder.root, PROOF) as scratch:  # it may hold labels: a refit has all
-            tried = rerun(runtime, work, folder, script, expected, scratch, min(seconds, most))
+            tried = rerun(runtime, work, folder, script, expected, scratch, seconds)
             seconds -= tried.result.seconds
             loading = None
             if _PROOFS[tried.agreement.verdict] != "unproved" and seconds > 0:
                 saved, place = scratch / "workspace" / "checkpoints", scratch / "loading"
                 again = AttemptScript(runtime, work, folder, script)
-                loading = again.loading_seconds(saved, expected, place, min(seconds, most))
+                loading = again.loading_seconds(saved, expected, place, seconds)
         verdict, reason = tried.agreement.verdict, tried.agreement.difference
         if proved is not None:
             reason = f"{reason or 'all cells agree'}; the derived script: {proved.reason}"

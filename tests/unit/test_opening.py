@@ -167,7 +167,8 @@ def test_the_plan_that_was_checked_is_the_splits(tmp_path: Path, competition: Co
     assert made.rule.partition(": ")[2].startswith("as opening found")
     assert not kept.exists()
     split = SplitFolder(project / "data" / "splits" / made.key).read()
-    assert split.validation_rows == len(values["rows"])
+    assert split.validation_rows == len(values["rows"]) == made.validation_rows
+    assert made.train_rows == split.train_rows > 0
     open_campaign(project, competition.folder, overrides, None, print)
     assert not kept.exists()  # the split is there, so no rule is searched
 

@@ -313,7 +313,7 @@ class _Search:
         """Return the seconds that are left after reserving those of the campaign's end.
 
         The first average leaves time for a refit of the recipe. Later the refit may be that of a blend
-        of an average and the recipe, whose script is then proved.
+        of an average and the recipe.
         """
         state, limit = self._state, self._state.budget.seconds
         if limit is None:
@@ -323,7 +323,6 @@ class _Search:
             average = self._average_seconds()
             blended = average + (self._recipe_seconds() if state.spec.blend else 0.0)
             kept += _REFIT_FACTOR * blended + _START_SECONDS if state.spec.refit else 0.0
-            kept += average if state.spec.prove else 0.0
             kept = max(kept, state.closing_seconds())
         elif state.spec.refit:
             kept += self._recipe_seconds()

@@ -75,6 +75,8 @@ class CampaignState:
     """Index into `environments` by work id, as of its end."""
     proofs: Map[str, ScriptProved] = Map()  # noqa: RUF009 - immutable, safe to share
     """By attempt."""
+    proof_seconds: float = 0.0
+    """Duration of the proofs, which is no part of the campaign's time: they come after its end."""
     split: SplitMade | None = None
     communities: tuple[CommunityRead, ...] = ()
     """Snapshots in order of time; more than one if a live competition is followed."""
@@ -240,7 +242,12 @@ def _apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState
     Raises:
         LogError: the record contradicts what happened before.
     """
-    state = replace(state, spend=state.spend.model_copy(update={"seconds": record.elapsed}))
+    seconds = record.elapsed - state.proof_seconds
+    if isinstance(record.event, ScriptProved):
+        proving = seconds - state.spend.seconds
+        state = replace(state, proof_seconds=state.proof_seconds + proving)
+        seconds -= proving
+    state = replace(state, spend=state.spend.model_copy(update={"seconds": seconds}))
     match record.event:
         case CampaignOpened(spec=spec):
             return replace(state, opened=spec, budget=spec.budget)
