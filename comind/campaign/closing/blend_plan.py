@@ -29,7 +29,6 @@ from comind.system.failpoints import failpoint
 
 _MOST_CANDIDATES = 40  # sent to the grader, best first
 _LEAST_SECONDS = 5.0  # to open a session and to average files
-_SLOWER = 1.2  # of a refit: it has more rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +164,11 @@ def _refittable(found: Sequence[_Candidate], state: CampaignState) -> list[_Cand
     All of them if they fit, else the best steps of the best attempts. All of them also if no two fit:
     then the blend is delivered without a refit.
     """
-    left = (state.seconds_left() - _LEAST_SECONDS) / _SLOWER - _LEAST_SECONDS
+    left = state.seconds_left() - 2 * _LEAST_SECONDS
 
     def fit(chosen: Sequence[_Candidate]) -> bool:
         longest = sorted((each.seconds for each in chosen), reverse=True)[:MOST_MEMBERS]
-        return math.fsum(longest) <= left
+        return state.time.refit_seconds(math.fsum(longest)) <= left
 
     if not state.spec.refit or fit(found):
         return list(found)

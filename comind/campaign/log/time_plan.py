@@ -17,6 +17,7 @@ _MOST_FOLDS = 4  # the default, besides the split's own validation rows
 _REFIT_FACTOR = 1.5  # of the code's running time: more rows, and a new interpreter
 _START_SECONDS = 15.0  # to open a session and to check a submission
 _FOLD_FACTOR, _FOLD_START_SECONDS = 1.2, 5.0  # the same number of rows, and a new interpreter
+_LEAST_FINALISTS = 2
 _RESERVED_FINALISTS = 5  # eight need no more time than five on all folds, as some are eliminated
 _UNDIVIDED = 1.5  # less than so many shares of the time are given to one attempt
 _LEAST_SECONDS = 60.0  # of an attempt, before any step was timed
@@ -49,7 +50,10 @@ class TimePlan:
         return max(0.0, self.left() - self.closing_seconds())
 
     def closing_seconds(self) -> float:
-        """Return seconds of folds, blend and refit of the best code: `closing_time_share` at most."""
+        """Return seconds of folds, blend and refit of the best code: `closing_time_share` at most.
+
+        Nothing is kept for what does not fit in: a refit, or one fold of two finalists.
+        """
         limit = self.budget.seconds
         if limit is None:
             return 0.0
@@ -58,7 +62,8 @@ class TimePlan:
         folds, finalists = 0.0, min(_RESERVED_FINALISTS, len(self.works.best_first()))
         if self.most_folds() and finalists > 1 and self.best:
             took = self._code_seconds(self.best)
-            folds = self.most_folds() * self.fold_seconds(took, finalists)
+            if ending + self.fold_seconds(took, _LEAST_FINALISTS) <= most:
+                folds = self.most_folds() * self.fold_seconds(took, finalists)
         return min(most, ending + folds)
 
     def ending_seconds(self, members: int = 1, *, within: float | None = None) -> float:
@@ -75,14 +80,18 @@ class TimePlan:
         names = [each.id for each in ranked] or [self.best]
         for count in range(len(names), 0, -1) if self.spec.refit else ():
             took = math.fsum(map(self._code_seconds, names[:count]))
-            refit = _REFIT_FACTOR * took + _START_SECONDS
+            refit = self.refit_seconds(took) + _START_SECONDS
             if refit <= most and not self.no_refit(names[0], took):
                 return refit + blend
         return blend
 
+    def refit_seconds(self, took: float) -> float:
+        """Return the most that a refit of code is expected to run that took so many seconds before."""
+        return _REFIT_FACTOR * took
+
     def no_refit(self, work_id: str, took: float) -> str:
         """Return why an attempt whose code takes `took` seconds is not refitted; empty if it is."""
-        needed, left = _REFIT_FACTOR * took, self.left()
+        needed, left = self.refit_seconds(took), self.left()
         if left < needed:
             return f"it takes about {needed:.0f} s, and {left:.0f} s are left"
         return not_worth_it(

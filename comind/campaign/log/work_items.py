@@ -30,9 +30,9 @@ class WorkRecord:
     outcome: Outcome | None = None
     rejected: str = ""
     """By whom and why its agent rejected it."""
-    planned_at: float = 0.0
+    planned_at: float = field(default=0.0, compare=False)
     """Seconds of the campaign."""
-    finished_at: float | None = None
+    finished_at: float | None = field(default=None, compare=False)
 
     @property
     def in_flight(self) -> bool:

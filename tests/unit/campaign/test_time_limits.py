@@ -91,8 +91,12 @@ def test_time_is_kept_for_folds_where_finalists_may_run_on_them() -> None:
     assert _state(*events, folds=3, coders=1).closing_seconds() == pytest.approx(refit), "simplest"
     auto = _state(*events, folds="auto", pick="best", coders=2)
     assert auto.closing_seconds() == pytest.approx(refit + 4 * (1.2 * 10 + 5))
-    slow = [*_attempt(0, seconds=9, code_seconds=99), *_attempt(1, seconds=9, code_seconds=99)]
+    slow = [*_attempt(0, seconds=9, code_seconds=24), *_attempt(1, seconds=9, code_seconds=24)]
+    assert _state(*slow, **spec).closing_seconds() == pytest.approx(51 + 3 * 2 * (1.2 * 24 + 5))
+    slow = [*_attempt(0, seconds=9, code_seconds=50), *_attempt(1, seconds=9, code_seconds=50)]
     assert _state(*slow, **spec).closing_seconds() == pytest.approx(0.15 * 30 * _MINUTE)
+    slow = [*_attempt(0, seconds=9, code_seconds=99), *_attempt(1, seconds=9, code_seconds=99)]
+    assert _state(*slow, **spec).closing_seconds() == 1.5 * 99 + 15, "no fold fits beside the refit"
 
 
 def test_open_time_is_over_before_all_is() -> None:
