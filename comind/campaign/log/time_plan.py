@@ -17,7 +17,7 @@ _MOST_FOLDS = 4  # the default, besides the split's own validation rows
 _REFIT_FACTOR = 1.5  # of the code's running time: more rows, and a new interpreter
 _START_SECONDS = 15.0  # to open a session and to check a submission
 _FOLD_FACTOR, _FOLD_START_SECONDS = 1.2, 5.0  # the same number of rows, and a new interpreter
-_LEAST_FINALISTS = 2
+_LEAST_FINALISTS, _LEAST_MEMBERS = 2, 2  # of a fold and of a blend
 _RESERVED_FINALISTS = 5  # eight need no more time than five on all folds, as some are eliminated
 _UNDIVIDED = 1.5  # less than so many shares of the time are given to one attempt
 _LEAST_SECONDS = 60.0  # of an attempt, before any step was timed
@@ -50,15 +50,16 @@ class TimePlan:
         return max(0.0, self.left() - self.closing_seconds())
 
     def closing_seconds(self) -> float:
-        """Return seconds of folds, blend and refit of the best code: `closing_time_share` at most.
+        """Return seconds of folds, blend and refit, by the best code: `closing_time_share` at most.
 
-        Nothing is kept for what does not fit in: a refit, or one fold of two finalists.
+        Nothing is kept for what does not fit in: the refit of two blended programs, or of one, and one
+        fold of two finalists.
         """
         limit = self.budget.seconds
         if limit is None:
             return 0.0
         most = self.budget.closing_time_share * limit
-        ending = self.ending_seconds(within=most)
+        ending = self.ending_seconds(_LEAST_MEMBERS if self.spec.blend else 1, within=most)
         folds, finalists = 0.0, min(_RESERVED_FINALISTS, len(self.works.best_first()))
         if self.most_folds() and finalists > 1 and self.best:
             took = self._code_seconds(self.best)

@@ -81,6 +81,15 @@ def test_time_for_the_refit_is_kept_back() -> None:
     assert blended.closing_seconds() == 15, "enough to average files"
 
 
+def test_time_is_kept_for_the_refit_of_two_blended_programs() -> None:
+    """Where both fit in; else for one of them."""
+    events = [*_attempt(0, seconds=9, code_seconds=10), *_attempt(1, seconds=9, code_seconds=20)]
+    assert _state(*events, blend=True).closing_seconds() == 1.5 * (10 + 20) + 15 + 15
+    assert _state(*events).closing_seconds() == 1.5 * 10 + 15, "no blend is wanted"
+    slow = [*_attempt(0, seconds=9, code_seconds=10), *_attempt(1, seconds=9, code_seconds=900)]
+    assert _state(*slow, blend=True).closing_seconds() == 1.5 * 10 + 15 + 15
+
+
 def test_time_is_kept_for_folds_where_finalists_may_run_on_them() -> None:
     """For two scored attempts and one slot that is two runs a fold; never more than the share."""
     events = [*_attempt(0, seconds=9, code_seconds=10), *_attempt(1, seconds=9, code_seconds=10)]
