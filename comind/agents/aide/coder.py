@@ -24,7 +24,7 @@ PROMPTS = Prompts(
         "description": (0.06, 9_000),
         "preview": (0.065, 4_000),
         "memory": (0.065, 8_000),
-        "program": (0.22, 16_000),
+        "program": (0.245, 16_000),
         "output": (0.06, 4_000),
         "community": (0.05, 6_000),
         "reply": (0.245, 16_000),

@@ -204,7 +204,8 @@ def _next_node(
     scored = _scored_nodes(nodes)
     if not scored:
         return Operator.DRAFT, None
-    return Operator.IMPROVE, max(scored, key=lambda pair: pair[1])[0]
+    newest_first = reversed(scored)  # of equal scores the newest counts: it has all changes so far
+    return Operator.IMPROVE, max(newest_first, key=lambda pair: pair[1])[0]
 
 
 def _debuggable(nodes: Sequence[Attempt], deepest: int) -> list[Attempt]:

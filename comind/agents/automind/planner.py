@@ -118,7 +118,7 @@ class ProgramVerdict(Verdict):
     """The verifier's opinion on a program that solves instances."""
 
     overfitting: bool = Field(description="the score cannot hold on new instances")
-    submission: bool = Field(description="a program was handed in")
+    submission: bool = Field(description="a program was submitted")
 
 
 SEARCH = Purpose("search", role=RETRIEVER, facts=Searching, result=Found)

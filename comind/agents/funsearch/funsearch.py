@@ -30,7 +30,7 @@ from comind.campaign.work.context import CodeContext
 from comind.campaign.work.prompts import Prompts
 from comind.campaign.work.step import Step
 from comind.domain.draft import Draft, Operator
-from comind.domain.value import Payload, Text, Value
+from comind.domain.value import Payload, Text, Value, one_line
 from comind.llm.model_ports import Usage
 from comind.system.plurals import quantity
 
@@ -41,13 +41,14 @@ PROMPTS = Prompts(
         "columns": (0.01, 1_000),
         "description": (0.06, 9_000),
         "preview": (0.065, 4_000),
-        "programs": (0.3, 24_000),
+        "program": (0.245, 16_000),
+        "others": (0.1, 16_000),
         "output": (0.06, 4_000),
         "reply": (0.245, 16_000),
     },
 )
 _PROGRAM = Usage(prompt_tokens=5_000, completion_tokens=1_500)
-_GOAL_LENGTH, _OUTPUT_KEPT = 300, 4_000
+_GOAL_LENGTH, _OUTPUT_KEPT, _TRIED_SHOWN, _TRIED_LENGTH = 300, 4_000, 5, 400
 
 
 class FunSearchParameters(Value):
@@ -99,7 +100,7 @@ class FunSearch(Agent):
         """Write and run one program."""
         place = PROGRAM.facts_of(work) or Place()
         seconds = min(work.budget.cell_seconds, work.budget.seconds)
-        facts = {"problem": self.problem, "versions": place.versions, "seconds": seconds}
+        facts = {"problem": self.problem, "place": place, "seconds": seconds}
         facts["measured"] = context.measured.of_baseline()  # islands do not see each other
         written = PROMPTS.ask(context, CODER, "program", Program, facts)
         step = context.step(written.plan[:_GOAL_LENGTH], written.code)
@@ -115,11 +116,12 @@ class FunSearch(Agent):
 
     def _next(self, state: CampaignState, begun: int, free: int) -> Sequence[Code]:
         """Return the next `free` programs; the first of them has the reset that is due, if any."""
-        islands = islands_of(state.works.attempts(), self.settings.islands)
+        attempts = state.works.attempts()
+        islands = islands_of(attempts, self.settings.islands)
         reset = self._reset(state, islands, begun)
         if reset is not None:
             islands = reset_by(reset, islands)
-        places = [self._place(islands, number) for number in range(begun, begun + free)]
+        places = [self._place(islands, attempts, number) for number in range(begun, begun + free)]
         places[0] = places[0].model_copy(update={"reset": reset})
         return [_program(state, number, place) for number, place in enumerate(places, begun)]
 
@@ -135,7 +137,7 @@ class FunSearch(Agent):
         running = [record.id for record in state.works.in_flight()]
         return next_reset(islands, due, running, self._draw(f"reset {due}"))
 
-    def _place(self, islands: Sequence[Island], number: int) -> Place:
+    def _place(self, islands: Sequence[Island], attempts: Sequence[Attempt], number: int) -> Place:
         """Return island and versions of a program; without any it is written from scratch."""
         draw = self._draw(str(number))
         peopled = [each for each, island in enumerate(islands) if island]
@@ -145,7 +147,8 @@ class FunSearch(Agent):
         programs = islands[island]
         temperature = cooled(self.settings.temperature, len(programs), self.settings.period)
         chosen = choose(programs, self.settings.examples, temperature, draw)
-        return Place(island=island, versions=tuple(map(_version, chosen)))
+        versions = tuple(map(_version, chosen))
+        return Place(island=island, versions=versions, tried=_tried(attempts, chosen[-1]))
 
     def _draw(self, choice: str) -> Random:
         return Random(f"{self.seed}-{choice}")  # noqa: S311 - not for security
@@ -181,6 +184,13 @@ def _version(program: Attempt) -> Version:
     assert outcome is not None, "it is scored"
     output = outcome.last.output[-_OUTPUT_KEPT:] if outcome.last else ""
     return Version(attempt=program.id, code=outcome.code, result=program.result, output=output)
+
+
+def _tried(attempts: Sequence[Attempt], best: Attempt) -> tuple[str, ...]:
+    """Return result and plan of the latest programs that were written from the best of those shown."""
+    ended = [each for each in attempts if each.outcome and best.id in each.work.parents[:1]]
+    lines = [f"{each.result}; its plan: {each.outcome.report}" for each in ended if each.outcome]
+    return tuple(one_line(line, _TRIED_LENGTH) for line in lines[-_TRIED_SHOWN:])
 
 
 def _parts(step: Step) -> Parts:

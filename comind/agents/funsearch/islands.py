@@ -46,6 +46,8 @@ class Place(Value):
     """None: all of them, as of a program from scratch."""
     versions: tuple[Version, ...] = ()
     """What its prompt shows, the worst first."""
+    tried: tuple[str, ...] = ()
+    """Result and plan of the latest programs written from the best of these."""
     reset: Reset | None = None
     """Of the islands, before it was planned."""
 

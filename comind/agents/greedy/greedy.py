@@ -1,4 +1,4 @@
-"""Plan and write programs that refine the best one so far, without memory of the others."""
+"""Plan and write programs that refine the best one so far; of others its prompt has results alone."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -32,7 +32,7 @@ PROMPTS = Prompts(
     },
 )
 _PROGRAM = Usage(prompt_tokens=4_000, completion_tokens=1_500)
-_GOAL_LENGTH = 300
+_GOAL_LENGTH, _TRIED_SHOWN = 300, 5
 
 
 class GreedyParameters(Value):
@@ -87,10 +87,11 @@ class Greedy(Agent):
 
 def _next(state: CampaignState, number: int) -> Code:
     """Return the refinement of the best program; without a score, a repair of the last one, if any."""
-    operator, parent = _parent(state.works.best_first(), state.works.attempts())
+    tried = state.works.attempts()
+    operator, parent = _parent(state.works.best_first(), tried)
     return Code(
         operator=operator,
-        draft=_draft(parent, number) if parent else Draft(title=f"program {number + 1}", method="New."),
+        draft=_draft(parent, tried, f"program {number + 1}"),
         role=CODER,
         parents=(parent.id,) if parent else (),
         session="script",
@@ -105,13 +106,17 @@ def _parent(best_first: Sequence[Attempt], tried: Sequence[Attempt]) -> tuple[Op
     return (Operator.DEBUG, failed[-1]) if failed else (Operator.DRAFT, None)
 
 
-def _draft(parent: Attempt, number: int) -> Draft:
+def _draft(parent: Attempt | None, attempts: Sequence[Attempt], title: str) -> Draft:
+    if parent is None:
+        return Draft(title=title, method="New.")
     outcome = parent.outcome
     assert outcome is not None, "it has ended"
     last = outcome.last
+    tried = [each for each in attempts if each.outcome and parent.id in each.work.parents]
+    facts = {"node": parent, "tried": tried[-_TRIED_SHOWN:], "room": PROMPTS.limits()}
     return Draft(
-        title=f"program {number + 1}",
-        method=PROMPTS.render("ended", node=parent, room=PROMPTS.limits()),
+        title=title,
+        method=PROMPTS.render("ended", **facts),
         codebase=outcome.code if outcome.score or last is None else last.program,
         codebase_seconds=outcome.code_seconds if outcome.score else None,
         codebase_result=parent.result,

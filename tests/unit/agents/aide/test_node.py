@@ -124,7 +124,7 @@ def test_a_draft_is_shown_its_notebook(tmp_path: Path) -> None:
     tree = Tree(community="code", view=VIEW)
     [work] = tree.grown()
     _, [write, _], _ = carried_out(tmp_path, work, PLAN, REVIEW, community="code")
-    assert "A stranger wrote it and nobody has run it here" in _asked(write)
+    assert "It was written by a third party and has not been run here" in _asked(write)
     assert "```python\nmodel.fit(x, y)\n```" in _asked(write)
 
 

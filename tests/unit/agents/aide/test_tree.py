@@ -31,11 +31,11 @@ def test_drafts_come_first() -> None:
 
 
 def test_the_best_good_node_is_improved() -> None:
-    """The parent is the first of the best nodes, and the child starts from its program."""
+    """The parent is the newest of the best nodes, and the child starts from its program."""
     tree = Tree(drafts=3, debug_probability=0)
     [work] = tree.grown(good(0.7, "a"), good(0.9, "b"), good(0.9, "c"))
-    assert (work.operator, work.parents) == (Operator.IMPROVE, ("attempt-002",))
-    assert work.draft.codebase == "b"
+    assert (work.operator, work.parents) == (Operator.IMPROVE, ("attempt-003",))
+    assert work.draft.codebase == "c"
     assert work.draft.codebase_result.startswith("accuracy 0.9")
 
 
@@ -162,7 +162,9 @@ def _check(tree: Tree, new: Code, drafts: int, deepest: int) -> None:
     [parent] = [attempts[name] for name in new.parents]
     assert parent.outcome is not None, "no node grows from one that is in flight"
     if new.operator is Operator.IMPROVE:
-        assert parent == next(each for each in tree.state.works.best_first() if each in scored_nodes)
+        best = max(each.score.value for each in scored_nodes if each.score)
+        newest = [each for each in scored_nodes if each.score and each.score.value == best][-1]
+        assert parent == newest
         return
     assert parent.outcome.score is None
     assert parent.outcome.last is not None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from comind.agents.funsearch import FunSearch
 from comind.agents.funsearch.funsearch import FunSearchParameters
-from comind.agents.funsearch.islands import PROGRAM, Place, islands_of
+from comind.agents.funsearch.islands import PROGRAM, Place, Version, islands_of
 from comind.campaign.baseline_first import seen_by_agents
 from comind.campaign.log.campaign_events import WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
@@ -21,6 +21,7 @@ from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.facts import FactSheet
 from comind.domain.spend import Budget, Spend
+from comind.domain.value import Payload
 from comind.eventlog.log import read_log
 from comind.grading.grader_port import GradeReport, ScoreBreakdown, SubsetScore
 from comind.llm.model_ports import ModelRequest
@@ -229,9 +230,35 @@ def test_a_prompt_shows_the_versions_of_its_island(tmp_path: Path) -> None:
     assert "## v0: written 0.5" in asked[2]
     assert "v1" in asked[2].split("# Your task")[1]
     assert asked[3].index("```python\npoor\n```") < asked[3].index("```python\nbetter\n```")
-    assert "Write v2, a better version of these programs." in asked[3]
+    assert "Write v2, a version with a better score than all of these." in asked[3]
     assert "unknown" not in "".join(asked)
     assert state.works.attempts()[3].work.parents == ("attempt-002", "attempt-001")
+
+
+def test_what_was_tried_from_the_best_version_is_in_the_prompt(tmp_path: Path) -> None:
+    """Result and plan of programs that were written from the same best version follow the versions."""
+    world, _ = _run(tmp_path, "good", "poor", "poor", "good", islands=1, examples=1, temperature=0.01)
+    asked = [request.messages[-1].content for request in world.model.requests]
+    assert "# Already tried" not in asked[1]
+    assert "# Already tried from v0, the newest last\n\n- written 0.5 [0.5, 0.5]; its plan: " in asked[2]
+    assert asked[3].count("- written 0.5") == 2
+
+
+def test_the_best_version_has_room_for_a_whole_reply(tmp_path: Path) -> None:
+    """The last version, which is changed, is shown whole where another one of that length is cut."""
+    long = "\n".join(f"x{number} = {number}" for number in range(200))
+    versions = [
+        Version(attempt=f"attempt-00{number}", code=f"{long}\ny = {number}", result="written 0.5")
+        for number in range(2)
+    ]
+    work = code().model_copy(update={"facts": Payload.of(Place(island=0, versions=tuple(versions)))})
+    world = World(tmp_path)
+    world.model = ScriptedModel([json.dumps({"plan": "p", "code": "good"})], context_tokens=8_192)
+    execute(_agent(), work, world.folder.work("attempt-001"), world.dependencies())
+    asked = world.model.requests[0].messages[-1].content
+    assert f"{long}\ny = 1" in asked
+    assert f"{long}\ny = 0" not in asked
+    assert asked.count("left out at the line") == 1
 
 
 def test_a_replayed_campaign_is_planned_as_it_was(tmp_path: Path) -> None:

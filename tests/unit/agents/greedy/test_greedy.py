@@ -57,7 +57,34 @@ def test_each_program_refines_the_best_so_far(tmp_path: Path) -> None:
     asked = [request.messages[-1].content for request in world.model.requests]
     assert "# The last program, which has no score" in asked[1]
     assert "```python\nbetter\n```" in asked[4]
-    assert "poor" not in asked[4], "it has no memory of the others"
+    assert "poor" not in asked[4], "programs of others are not shown"
+
+
+def test_what_was_tried_from_a_program_is_in_its_next_prompt(tmp_path: Path) -> None:
+    """Result and plan of the last five refinements of the same program are in the prompt."""
+    world, _ = _run(tmp_path, "good", "poor", *["unknown"] * 5, "good")
+    asked = [request.messages[-1].content for request in world.model.requests]
+    assert "Already tried" not in asked[1]
+    assert "- written 0.5" in asked[2]
+    assert asked[2].count("its plan: As asked.") == 1
+    assert asked[3] != asked[2]
+    assert "- written 0.5" not in asked[7]
+    assert asked[7].count("its plan: As asked.") == 5
+
+
+def test_a_program_is_shown_whole_or_the_prompt_says_where_it_is_cut(tmp_path: Path) -> None:
+    """What fits into one reply is not cut; of a longer program the prompt names the line of the cut."""
+    for lines, cut in ((200, False), (4_000, True)):
+        long = "\n".join(f"x{number} = {number}" for number in range(lines))
+        draft = code().draft.model_copy(update={"codebase": long, "method": "It has 0.5."})
+        work = code().model_copy(update={"operator": Operator.IMPROVE, "draft": draft, "role": "coder"})
+        world = World(tmp_path / str(lines))
+        world.model = ScriptedModel([json.dumps({"plan": "p", "code": "good"})], context_tokens=8_192)
+        agent = Greedy(PROBLEM, GreedyParameters(), seed=0, community=CommunityView())
+        execute(agent, work, world.folder.work("attempt-001"), world.dependencies())
+        [request] = world.model.requests
+        assert (long in request.messages[-1].content) is not cut
+        assert ("left out at the line `... (cut) ...`" in request.messages[-1].content) is cut
 
 
 def test_free_slots_refine_the_same_program(tmp_path: Path) -> None:
