@@ -11,6 +11,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from comind.campaign.log.campaign_spec import CampaignSpec
@@ -28,7 +29,7 @@ from comind.domain.problem import Problem
 from comind.domain.value import Value
 from comind.llm.settings import ModelSettings
 
-__all__ = ["Agent", "Role", "programs_left"]
+__all__ = ["Agent", "Role", "Samples", "programs_left"]
 
 
 class Role(NamedTuple):
@@ -38,6 +39,18 @@ class Role(NamedTuple):
     """What it does, in one line."""
     settings: ModelSettings = ModelSettings()
     """Defaults, overridden by params.yaml; the model's name is set there only."""
+
+
+class Samples(NamedTuple):
+    """How `comind prompts` makes an agent send all its prompts, in small campaigns on sample facts."""
+
+    parameters: tuple[Mapping[str, Any], ...] = ({},)
+    """Of each campaign; those not given have their defaults."""
+    contexts: tuple[int, ...] = (131_072,)
+    """Context windows in tokens, with each of which the campaigns are run."""
+    replies: Mapping[str, Sequence[Any]] = MappingProxyType({})
+    """Values of fields of replies, in turn, by the field's name, or `ReplyType.field`; all others are
+    made from the reply's schema, as is None. Of objects only some fields need be given."""
 
 
 class NoParameters(Value):
@@ -69,6 +82,8 @@ class Agent(ABC):
     """The kinds of `Think` that it plans."""
     prompts: ClassVar[tuple[str, ...]] = ()
     """Packages whose `prompts/*.j2` it renders; hashed into the lineage of its attempts."""
+    samples: ClassVar[Samples] = Samples()
+    """For `comind prompts`."""
     serves_model: ClassVar[bool] = False
     """Whether it runs programs of others, which may call the model (`CodeContext.run_program`)."""
 

@@ -180,6 +180,20 @@ def agents(parser: argparse.ArgumentParser) -> None:
     _add_json(parser)
 
 
+def prompts(parser: argparse.ArgumentParser) -> None:
+    """Print the prompts of an agent with sample facts."""
+    add = parser.add_argument
+    add("agent", metavar="AGENT", help="its name, as `comind agents` lists it")
+    add("role", nargs="?", metavar="ROLE", help="only the prompts of this role")
+    add(
+        "--kind",
+        choices=("tables", "programs"),
+        default="tables",
+        help="kind of the sample competition (default: tables)",
+    )
+    _add_json(parser)
+
+
 def show(parser: argparse.ArgumentParser) -> None:
     """Show what a campaign did: work, calls and cells, prompts and replies."""
     add = parser.add_argument

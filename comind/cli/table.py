@@ -35,6 +35,7 @@ COMMANDS = {
     "ingest": Command("comind.cli.ingest", arguments.ingest, long=True),
     "knowledge": Command("comind.cli.knowledge", arguments.knowledge, long=True),
     "agents": Command("comind.cli.agents", arguments.agents),
+    "prompts": Command("comind.cli.prompts", arguments.prompts, long=True),
     "show": Command("comind.cli.show", arguments.show),
     "report": Command("comind.cli.report", arguments.report),
     "bench": Command("comind.cli.bench", arguments.bench, long=True),

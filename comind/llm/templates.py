@@ -2,9 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from importlib import resources
+from typing import NamedTuple
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
@@ -13,6 +16,34 @@ from comind.llm.truncate_code import truncate_code
 from comind.llm.truncate_description import truncate_description
 from comind.llm.truncate_output import truncate_output, truncate_traceback
 from comind.llm.truncate_prose import truncate_prose
+
+_HEADER = re.compile(r"\{#-?\s*(.*?)\s*-?#\}", re.DOTALL)
+
+
+class Rendering(NamedTuple):
+    """A template with values."""
+
+    package: str
+    name: str
+    header: str
+    """The comment at its top: who reads it, and what the reply decides."""
+    text: str
+
+
+_renderings: ContextVar[list[Rendering] | None] = ContextVar("renderings", default=None)
+
+
+@contextmanager
+def collect_renderings() -> Iterator[list[Rendering]]:
+    """Collect what is rendered in this thread meanwhile; a collection around this one gets it, too."""
+    around, collected = _renderings.get(), list[Rendering]()
+    token = _renderings.set(collected)
+    try:
+        yield collected
+    finally:
+        _renderings.reset(token)
+        if around is not None:
+            around += collected
 
 
 class Templates:
@@ -28,7 +59,7 @@ class Templates:
 
         They may include those of the package `platform`, as `platform/NAME`.
         """
-        self._filters = filters
+        self._package, self._filters = package, filters
         self._sources = _read(package) | {
             f"platform/{name}": text for name, text in (_read(platform) if platform else {}).items()
         }
@@ -42,7 +73,11 @@ class Templates:
         """
         if name not in self._sources:
             raise KeyError(name)
-        return self._environment.get_template(name).render(values).strip()
+        text = self._environment.get_template(name).render(values).strip()
+        if (collected := _renderings.get()) is not None:
+            header = _HEADER.match(self._sources[name])
+            collected.append(Rendering(self._package, name, header[1] if header else "", text))
+        return text
 
     @cached_property
     def sha256(self) -> str:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from comind.agents.aide.coder import CODER, FEEDBACK, NODE, PROMPTS, Written, implement
 from comind.agents.aide.notes import by_votes, notes_for
-from comind.campaign.agent import Agent, Role, programs_left
+from comind.campaign.agent import Agent, Role, Samples, programs_left
 from comind.campaign.baseline_first import seen_by_agents
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
@@ -66,6 +66,13 @@ class Aide(Agent):
         FEEDBACK: Role("reviews what a program printed", _SETTINGS),
     }
     prompts = ("comind.agents.aide",)
+    samples = Samples(
+        parameters=tuple(
+            {"drafts": 2, "nodes": 6, "debug_probability": 1, "community": community}
+            for community in ("code", "rag")
+        ),
+        replies={"numbers": [[1, 3]]},
+    )
 
     def plan(self, state: CampaignState) -> Decision:
         """Plan nodes for the free slots, until the tree has as many as the parameters allow."""

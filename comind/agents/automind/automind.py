@@ -26,7 +26,7 @@ from comind.agents.automind.planner import (
     write_plan,
 )
 from comind.agents.automind.solution_tree import SolutionNode, TreeNode, next_action, solution_nodes
-from comind.campaign.agent import Agent, Role, programs_left
+from comind.campaign.agent import Agent, Role, Samples, programs_left
 from comind.campaign.baseline_first import seen_by_agents
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
@@ -69,6 +69,9 @@ class AutoMind(Agent):
     }
     purposes = (SEARCH, PLAN, CHECK)
     prompts = ("comind.agents.automind", "comind.knowledge")
+    samples = Samples(
+        parameters=({"drafts": 2, "nodes": 6},), replies={"task": [1, 5], "solution": [1, 5]}
+    )
 
     def plan(self, state: CampaignState) -> Decision:
         """Search knowledge once; then grow the tree to as many nodes as the parameters allow."""

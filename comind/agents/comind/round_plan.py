@@ -11,6 +11,7 @@ from comind.agents.comind.idea_proposer import propose, proposing_facts
 from comind.agents.comind.journal import journal_of
 from comind.agents.comind.last_attempts import is_last, last_attempts
 from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of
+from comind.agents.comind.samples import SAMPLES
 from comind.agents.comind.shared_solutions import with_solutions
 from comind.agents.comind.sizes import estimate
 from comind.agents.comind.thoughts import (
@@ -52,6 +53,7 @@ class CoMind(Agent):
     }
     purposes = (ANALYZE, PROPOSE, COORDINATE)
     prompts = ("comind.agents.comind",)
+    samples = SAMPLES
 
     def plan(self, state: CampaignState) -> Decision:
         """Plan attempts at waiting drafts for free slots; when none waits, the next thought.

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from comind.campaign.agent import Agent, Role, programs_left
+from comind.campaign.agent import Agent, Role, Samples, programs_left
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
@@ -71,6 +71,7 @@ class External(Agent):
     parameters = ExternalParameters
     roles: ClassVar = {PROGRAM: Role("answers the requests of the program")}
     prompts = ("comind.agents.external",)
+    samples = Samples(parameters=({"command": "python solve.py"},))
     serves_model = True
 
     @classmethod

@@ -19,7 +19,7 @@ from comind.agents.funsearch.islands import (
     next_reset,
     reset_by,
 )
-from comind.campaign.agent import Agent, Role, programs_left
+from comind.campaign.agent import Agent, Role, Samples, programs_left
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
@@ -85,6 +85,7 @@ class FunSearch(Agent):
     parameters = FunSearchParameters
     roles: ClassVar = {CODER: Role("writes each program")}
     prompts = ("comind.agents.funsearch",)
+    samples = Samples(parameters=({"programs": 6, "islands": 1},))
 
     def plan(self, state: CampaignState) -> Decision:
         """Plan a program for each free slot."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
-from comind.campaign.agent import Agent, Role, programs_left
+from comind.campaign.agent import Agent, Role, Samples, programs_left
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
@@ -56,6 +56,7 @@ class Greedy(Agent):
     parameters = GreedyParameters
     roles: ClassVar = {CODER: Role("writes each program")}
     prompts = ("comind.agents.greedy",)
+    samples = Samples(parameters=({"programs": 6},))
 
     def plan(self, state: CampaignState) -> Decision:
         """Plan a program for each free slot."""

@@ -16,7 +16,7 @@ from comind.agents.mlestar.star_requests import (
     SEARCHER,
     MleStarParameters,
 )
-from comind.campaign.agent import Agent, Role
+from comind.campaign.agent import Agent, Role, Samples
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult
@@ -56,6 +56,19 @@ class MleStar(Agent):
     }
     purposes = (SEARCH,)
     prompts = ("comind.agents.mlestar", "comind.knowledge")
+    samples = Samples(
+        parameters=(
+            {"models": 2, "outer": 2, "inner": 2, "ensemble_rounds": 2, "debug_rounds": 1}
+            | {"web_search": True},
+        ),
+        replies={
+            "AblationStudy.code": [
+                "print(feature, labels)",
+                'print({"component": "all", "score": 0.8})',
+            ],
+            "Target.block": ["model.fit(features, labels)", "    return chosen"],
+        },
+    )
 
     def plan(self, state: CampaignState) -> Decision:
         """Search once; then build and refine the solutions side by side, and combine them."""
