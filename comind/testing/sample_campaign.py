@@ -209,11 +209,11 @@ class _SampleCells(dict[str, Callable[[Path], Any]]):
 
 
 class _SampleGrader(ColumnGrader):
-    """Scores that ascend, with the worst of three parts, and errors that go together in part."""
+    """Scores that rise, though not each time, the worst of three parts, and correlated errors."""
 
     def __init__(self) -> None:
         super().__init__(noise=0.004)
-        self._scores = count(70)
+        self._numbers = count()
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         del validation, test
@@ -224,7 +224,8 @@ class _SampleGrader(ColumnGrader):
         return self._report(parts=False)
 
     def _report(self, *, parts: bool) -> GradeReport:
-        value = min(0.99, next(self._scores) / 100)
+        number = next(self._numbers)
+        value = min(0.95, 0.7 + 0.01 * number - 0.03 * (number // 2 % 2))
         score = ValidationScore(
             metric="roc_auc",
             value=MetricValue(value=value, maximize=True),

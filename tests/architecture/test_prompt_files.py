@@ -11,8 +11,9 @@ _HEADER = re.compile(
     r"\{# (Read by: .+\. Its reply decides: .+\.|Part of: .+\. Says: .+\.|Run as: .+\. Does: .+\.) #\}"
 )
 _MANNERED = re.compile(
-    r"\bhand(s|ed|ing)? (it |them |both )?in\b|\bstrangers?\b|\bdo better\b|\bsurprise[sd]?\b|\bthere lies\b|"
-    r"\b(is|are) lost\b|\blies? before\b|\bnobody\b|\bwhat came of\b|\bmend(ed|s|ing)?\b",
+    r"\bhand(s|ed|ing)? (it |them |both )?in\b|\bstrangers?\b|\bdo better\b|\bsurprise[sd]?\b|"
+    r"\bthere lies\b|\b(is|are) lost\b|\blies? before\b|\bnobody\b|\bwhat came of\b|"
+    r"\bmend(ed|s|ing)?\b",
     re.IGNORECASE,
 )
 
