@@ -262,7 +262,7 @@ def test_done_without_a_score_is_not_done(tmp_path: Path) -> None:
     outcome, world = _coding([{"code": "# done"}] * 3, tmp_path)
     assert outcome.score is None
     assert len(world.model.requests) == 3
-    assert "That is no code" in world.model.requests[1].messages[-1].content
+    assert "The cell has no code" in world.model.requests[1].messages[-1].content
 
 
 def test_failures_are_fed_back(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_what_a_draft_starts_from_is_run_for_the_model(tmp_path: Path) -> None:
     assert outcome.code == f"good\n\n{SUBMIT}\n\nbetter"
     task = world.model.requests[0].messages[-1].content
     assert "Your notebook begins with the program below." in task
-    assert "It scored accuracy 0.9 [0.8, 1.0]; do better." in task
+    assert "It scored accuracy 0.9 [0.8, 1.0]. Your goal is a better score." in task
     assert "`submit(for_validation, for_test, out_of_fold=None, final=False)`, defined as well" in task
     assert "You have 3 steps" in task
 
@@ -357,7 +357,7 @@ def test_what_was_not_bettered_is_no_result(tmp_path: Path) -> None:
     [
         ({"codebase_seconds": 1e6}, "It has not run in your notebook"),
         ({"codebase": "unknown"}, "It has not run in your notebook"),
-        ({"codebase_seconds": None}, "A stranger wrote it and nobody has run it here"),
+        ({"codebase_seconds": None}, "It has not been run here, and its paths"),
     ],
     ids=["too slow", "fails", "never run"],
 )
@@ -372,8 +372,8 @@ def test_the_same_error_again_is_said(tmp_path: Path) -> None:
     """After the same error twice in a row, feedback suggests another approach."""
     _, world = _coding([{"code": "unknown"}] * 3, tmp_path, steps=4)
     feedback = [request.messages[-1].content for request in world.model.requests]
-    assert "Do it in another way." not in feedback[1]
-    assert "Do it in another way." in feedback[2]
+    assert "Use another approach." not in feedback[1]
+    assert "Use another approach." in feedback[2]
 
 
 def test_a_conversation_grows_at_its_end_alone(tmp_path: Path) -> None:

@@ -77,10 +77,10 @@ def test_a_public_notebook_is_run_and_scored_first(tmp_path: Path) -> None:
     outcome, world, asked = _begun(tmp_path, _STRANGERS, **ran)
     submit = Templates("comind.agents.comind").render("coding_submit", problem=PROBLEM, tables=False)
     assert world.ran[:5] == [*_ADAPTED[:3], submit, "better"]
-    assert "Your notebook begins with the public notebook below. A stranger wrote it" in asked
+    assert "Your notebook begins with the public notebook below. It was written by a third party" in asked
     assert outcome.opening_score is not None
     assert outcome.opening_score.value.value == 0.7
-    assert f"They scored {outcome.opening_score}; do better." in asked
+    assert f"They scored {outcome.opening_score}. Your goal is a better score." in asked
     assert outcome.score is not None
     assert outcome.score.value.value == 0.95
     assert outcome.code == "\n\n".join([*_ADAPTED[:3], "better"])
@@ -112,7 +112,7 @@ def test_a_notebook_that_fails_is_shown_with_its_error(
 ) -> None:
     """The prompt has the program and its error, and the attempt continues from the tables."""
     outcome, world, asked = _begun(tmp_path, _STRANGERS, **cells)
-    assert "A stranger wrote it and here it failed, adapted to our files" in asked
+    assert "Adapted to our files, which have other numbers of rows than Kaggle's, it failed" in asked
     assert said in asked
     assert _SOURCE in asked
     assert FRAME in world.ran
@@ -123,9 +123,9 @@ def test_a_notebook_that_fails_is_shown_with_its_error(
 @pytest.mark.parametrize(
     ("draft", "cells", "said"),
     [
-        ({"notebook": "r"}, {}, "nobody has run it here, because it is written in r"),
-        ({}, {"before": _fails}, "nobody has run it here, because RuntimeError: no such column"),
-        ({"notebook": ""}, {}, "nobody has run it here: it is material"),
+        ({"notebook": "r"}, {}, "It has not been run here, because it is written in r"),
+        ({}, {"before": _fails}, "It has not been run here, because RuntimeError: no such column"),
+        ({"notebook": ""}, {}, "It has not been run here, and its paths"),
     ],
     ids=["another language", "ids overlap", "older log"],
 )
