@@ -123,6 +123,16 @@ def test_an_installed_agent_is_listed(place: Place) -> None:
     assert told["parameters"] == {"methods": {"default": 3, "description": "methods that are tried"}}
 
 
+def test_its_prompts_are_printed(place: Place) -> None:
+    """`comind prompts` needs nothing from an agent: it runs its own code on sample facts."""
+    ran = place.comind("prompts", "sketch", "--json")
+    assert ran.exit_code == 0, ran.stderr
+    found = {each["prompt"]: each for each in ran.json["prompts"]}
+    assert found["list"]["roles"] == ["planner"]
+    assert found["cell"]["roles"] == found["result"]["roles"] == ["coder"]
+    assert "Predict from laboratory measurements" in found["list"]["text"]
+
+
 def test_nothing_leaves_the_machine(place: Place) -> None:
     """No part of a campaign looks up a name or connects anywhere but to the loopback."""
     calls = place.calls.read_text().splitlines()
