@@ -1,9 +1,16 @@
 """Arguments of the commands; the docstring of each function is its line in `comind --help`."""
 
 import argparse
-from types import ModuleType
 
-from comind.app.paths import refuse_missing_path
+from comind.cli.argument_checks import (
+    campaign_settings,
+    check_build,
+    check_competition,
+    check_ingest,
+    check_report,
+    check_solve,
+    check_track,
+)
 from comind.cli.argument_types import (
     non_negative_float,
     non_negative_int,
@@ -11,8 +18,6 @@ from comind.cli.argument_types import (
     positive_float,
     positive_int,
 )
-from comind.cli.parsing import refuse, refuse_all_but
-from comind.errors import UsageError
 from comind.system.plug_ins import BENCHMARKS, declared
 
 PAGES_PORT, MLFLOW_PORT, PREFECT_PORT = 8050, 5000, 4200
@@ -20,8 +25,6 @@ PAGES_PORT, MLFLOW_PORT, PREFECT_PORT = 8050, 5000, 4200
 
 EVERY_HOURS = 24.0
 """Between two runs of `comind track`."""
-
-_SHORTEST, _LONGEST = 0.001, 8760  # hours: some seconds, and a year
 
 
 def _add_project(
@@ -48,9 +51,9 @@ def solve(parser: argparse.ArgumentParser) -> None:
     add("competition", nargs="?", metavar="COMPETITION", help="a folder, a zip, a demo or a Kaggle slug")
     add("--describe", metavar="TEXT", help="the description of a download without one")
     add("--resume", metavar="CAMPAIGN", help="resume a campaign")
-    _settings().add_settings(parser)
+    campaign_settings().add_settings(parser)
     _add_project(parser)
-    parser.set_defaults(check=_check_solve)
+    parser.set_defaults(check=check_solve)
 
 
 def inspect(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +62,7 @@ def inspect(parser: argparse.ArgumentParser) -> None:
     add("competition", metavar="COMPETITION", help="a folder, a zip, a demo or a Kaggle slug")
     add("--describe", metavar="TEXT", help="the description of a download without one")
     _add_project(parser)
-    parser.set_defaults(check=_check_competition)
+    parser.set_defaults(check=check_competition)
 
 
 def grade(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +78,7 @@ def grade(parser: argparse.ArgumentParser) -> None:
     )
     add("--strict", action="store_true", help="exit with code 2 where the submission is invalid")
     _add_json(parser)
-    parser.set_defaults(check=_check_competition)
+    parser.set_defaults(check=check_competition)
 
 
 def track(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +103,7 @@ def track(parser: argparse.ArgumentParser) -> None:
         help="submissions until the deadline, spread over the days; default: Kaggle's limit alone",
     )
     add("--allow", metavar="WHAT", help="approve the waiting submission (its hash), or changed `rules`")
-    _settings().add_settings(
+    campaign_settings().add_settings(
         parser,
         help_of={
             "minutes": "campaign time a day in minutes (default: 240)",
@@ -108,7 +111,7 @@ def track(parser: argparse.ArgumentParser) -> None:
         },
     )
     _add_project(parser)
-    parser.set_defaults(check=_check_track)
+    parser.set_defaults(check=check_track)
 
 
 def submit(parser: argparse.ArgumentParser) -> None:
@@ -137,7 +140,7 @@ def ingest(parser: argparse.ArgumentParser) -> None:
     add("--as-of", metavar="TIME", help="count the items of COMPETITION at this time; none: of any time")
     add("--list", action="store_true", help="list what a campaign on COMPETITION would read, best first")
     _add_project(parser)
-    parser.set_defaults(check=_check_ingest)
+    parser.set_defaults(check=check_ingest)
 
 
 def knowledge(parser: argparse.ArgumentParser) -> None:
@@ -160,7 +163,7 @@ def knowledge(parser: argparse.ArgumentParser) -> None:
     add("--model", metavar="NAME", help="the model that summarises and labels")
     add("--max-usd", type=non_negative_float, metavar="N", help="budget; a new build continues")
     _add_project(build)
-    build.set_defaults(check=_check_build)
+    build.set_defaults(check=check_build)
     about = "List the entries of a knowledge base."
     listing = actions.add_parser("list", help=about, description=about)
     _add_base(listing)
@@ -227,7 +230,7 @@ def report(parser: argparse.ArgumentParser) -> None:
         help="write a page about one campaign or benches/NAME instead",
     )
     _add_json(parser)
-    parser.set_defaults(check=_check_report)
+    parser.set_defaults(check=check_report)
 
 
 def bench(parser: argparse.ArgumentParser) -> None:
@@ -343,66 +346,3 @@ def ui(parser: argparse.ArgumentParser) -> None:
     add("--mlflow-port", type=int, metavar="N", help=f"default {MLFLOW_PORT}")
     add("--prefect-port", type=int, metavar="N", help=f"default {PREFECT_PORT}")
     add("--out", metavar="DIR", help="folder of data, runs and tracking")
-
-
-def _settings() -> ModuleType:
-    """Import the settings of campaigns: with pydantic that is half of the time of `comind --help`."""
-    from comind.cli import settings_options
-
-    return settings_options
-
-
-def _check_solve(args: argparse.Namespace) -> None:
-    """Raise UsageError where arguments are wrong in a way that only all together show."""
-    if (args.competition is None) == (args.resume is None):
-        raise UsageError("name a COMPETITION, or --resume CAMPAIGN", hint="see comind solve --help")
-    given = _settings().settings_given(args)
-    if args.resume:
-        _settings().refuse_fixed(args, given)
-    else:
-        _check_competition(args)
-
-
-def _check_competition(args: argparse.Namespace) -> None:
-    refuse_missing_path(args.competition)
-
-
-def _check_build(args: argparse.Namespace) -> None:
-    """Raise UsageError for options about a community that is not named."""
-    if not args.community:
-        refuse(args, "without --community", "competition", "most")
-
-
-def _check_report(args: argparse.Namespace) -> None:
-    """Raise UsageError for options that the page, or the grades, have no use for."""
-    if args.html is not None:
-        refuse_all_but(args, "with --html", "runs", "html")
-    if not args.data:
-        refuse(args, "without --data", "mode")
-
-
-def _check_ingest(args: argparse.Namespace) -> None:
-    """Raise UsageError where what is fetched from Kaggle would not be taken."""
-    if args.kaggle:
-        refuse(args, "with --kaggle", "folder", "listing", "meta_kaggle")
-
-
-def _check_track(args: argparse.Namespace) -> None:
-    """Raise UsageError where options have no effect, or make no schedule."""
-    if args.status:
-        refuse_all_but(args, "with --status", "status", "slug", "html")
-    if args.submit == "never":
-        refuse(args, "without --submit ask or auto", "max_submissions")
-    if args.html and not (args.status and args.slug):
-        raise UsageError(
-            "--html: writes the status of one competition", hint="--status SLUG --html FILE"
-        )
-    if args.slug is None and not args.status:
-        raise UsageError("which competition? name it, or show all with --status")
-    if args.once and (args.every is not None or args.runs is not None):
-        raise UsageError("--once makes one run now, so --every and --runs mean nothing")
-    if args.every is not None and not _SHORTEST <= args.every <= _LONGEST:
-        raise UsageError(
-            f"--every: {args.every:g} hours are no interval", hint=f"{_SHORTEST:g} to {_LONGEST} hours"
-        )
-    _settings().settings_given(args)
