@@ -77,7 +77,9 @@ def test_a_public_notebook_is_run_and_scored_first(tmp_path: Path) -> None:
     outcome, world, asked = _begun(tmp_path, _STRANGERS, **ran)
     submit = Templates("comind.agents.comind").render("coding_submit", problem=PROBLEM, tables=False)
     assert world.ran[:5] == [*_ADAPTED[:3], submit, "better"]
-    assert "Your notebook begins with the public notebook below. It was written by a third party" in asked
+    assert (
+        "Your notebook begins with the public notebook below. It was written by a third party" in asked
+    )
     assert outcome.opening_score is not None
     assert outcome.opening_score.value.value == 0.7
     assert f"They scored {outcome.opening_score}. Your goal is a better score." in asked
