@@ -19,7 +19,7 @@ from tests.unit.agents.rounds import REPORT, attempt, baseline, drafting, state_
 from tests.unit.agents.samples import agent_for
 from tests.unit.campaign.samples import code, scored, split_made
 
-_SEEDS = range(300)
+_SEEDS = range(150)
 
 
 def _view(count: int, further: int = 0, **more: Any) -> CommunityView:
@@ -84,7 +84,9 @@ def test_every_item_is_read_once() -> None:
 
 def _share(view: CommunityView, name: str, **how: Any) -> float:
     """Return how often an item is read in the second round, over many seeds."""
-    return sum(name in {each.id for each in _drawn(view, seed=s, number=1, **how)} for s in _SEEDS) / 300
+    return sum(
+        name in {each.id for each in _drawn(view, seed=s, number=1, **how)} for s in _SEEDS
+    ) / len(_SEEDS)
 
 
 def _changed(view: CommunityView, change: Callable[[Notebook], Notebook]) -> CommunityView:
