@@ -10,6 +10,7 @@ from comind.competitions.competition_folder import load_competition
 from comind.domain.competition import Competition
 from comind.errors import ComindError
 from comind.metrics import find_metric
+from comind.system.plurals import quantity
 
 _NO_METRIC = "the metric is not known here, so a higher public score counts as the better one"
 
@@ -53,7 +54,11 @@ def list_community(
     for row, discussion in zip(shown["discussions"], view.discussions, strict=True):
         row["comments"] = len(discussion.comments)
     notes = [_NO_METRIC] if maximize is None else []
-    return shown | {"as_of": moment and moment.isoformat(), "left_out": [*notes, *view.left_out]}
+    return shown | {
+        "as_of": moment and moment.isoformat(),
+        "further": len(view.further_notebooks) + len(view.further_discussions),
+        "left_out": [*notes, *view.left_out],
+    }
 
 
 def _described(folder: Path | None) -> Competition | None:
@@ -86,6 +91,9 @@ def listing_text(listed: dict[str, Any]) -> str:
     for place, each in enumerate(listed["datasets"], start=1):
         facts = f"version {each['version']}, {_day(each['published_at'])}"
         lines.append(f"dataset {place:3}     {each['ref']}: {each['title']} ({facts})")
+    if listed["further"]:
+        items = quantity(listed["further"], "item")
+        lines.append(f"further         {items} of lower rank, which rounds of comind sample from")
     lines += [f"not used        {note}" for note in listed["left_out"]]
     return "\n".join(lines) + "\n"
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from comind.app.community_listing import list_community, listing_text
 from comind.campaign.reports.item_outcomes import item_outcomes
 from comind.community.provenance import graph_of
 from comind.community.ranking import Selection, rank
@@ -117,6 +118,16 @@ def test_a_small_community_has_no_mention_of_them(tmp_path: Path) -> None:
     """A view without further items is stored as before, so that snapshots keep their keys."""
     _, _, stored = _view(tmp_path, 3)
     assert "further" not in stored
+
+
+def test_a_listing_counts_them(tmp_path: Path) -> None:
+    """`--list` shows what all agents read, and the number of what only rounds of comind draw from."""
+    names = [f"ada/n{n:02d}" for n in range(13)]
+    folder = community(tmp_path / "c", notebooks=[notebook(name, source=name) for name in names])
+    listed = list_community(tmp_path, folder, "demo", None, "none")
+    assert len(listed["notebooks"]) == 10
+    assert "further         3 items of lower rank" in listing_text(listed)
+    assert "further" not in listing_text(listed | {"further": 0})
 
 
 def test_the_graph_has_them_and_outcomes_only_used_ones() -> None:
