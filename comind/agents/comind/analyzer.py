@@ -41,19 +41,13 @@ _LINE_KEPT = 200
 _OF_BASELINE = {"novelty": 0, "feasibility": 10, "effectiveness": 5, "efficiency": 5, "confidence": 10}
 
 
-class RatedPart(Component):
-    """A component as the model rates it, always with its confidence."""
-
-    confidence: int = Field(ge=0, le=10)
-
-
 class Analysis(Ratings):
     """What the model says of one item."""
 
     summary: Text
     confidence: int = Field(ge=0, le=10)
     weaknesses: list[str] = []
-    components: list[RatedPart] = []
+    components: list[Component] = []
     ideas: list[str] = []
     code: str = Field(default="", description="the lines of its code that matter most, word for word")
 
@@ -109,7 +103,10 @@ def analyze(problem: Problem, view: CommunityView, reading: Reading, context: Th
 def _report(item: Item, reply: Analysis) -> Report:
     """Return the report on an item, with no more confidence than what was reproduced allows."""
     most = 10 if item.reproduced else _UNPROVEN
-    parts = [part.model_dump() | {"confidence": min(part.confidence, most)} for part in reply.components]
+    parts = [
+        part.model_dump() | {"confidence": part.confidence and min(part.confidence, most)}
+        for part in reply.components
+    ]
     rated = reply.model_dump() | {"confidence": min(reply.confidence, most), "components": parts}
     facts = item.model_dump(exclude={"id", "text", "circumstances"})
     return Report.model_validate({"item": item.id, **facts, **rated})

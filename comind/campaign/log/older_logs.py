@@ -12,6 +12,8 @@ from comind.domain.spend import Budget
 _TYPES = {"finalists-left": "fold-finished"}
 _FIELDS = {"aside": "scratch", "going_on": "continuing"}
 """Former and present names."""
+_RETIRED = {"comind": frozenset({"random_per_round"})}
+"""Parameters that an agent had."""
 _GONE = ("edition", "opening_version")
 """Fields of work that nothing reads any more."""
 _PLAN = re.compile(r"plan-\d+")  # of AutoMind's nodes
@@ -73,8 +75,18 @@ def _result_of(report: object) -> dict[str, Any]:
 
 
 def upgrade_spec(values: Any) -> Any:
-    """Return a campaign's specification in the present form; its limits were in a `budget`."""
-    if not isinstance(values, Mapping) or "attempt_seconds" not in values:
+    """Return a campaign's specification in the present form; its limits were in a `budget`.
+
+    Parameters that an agent no longer has are dropped.
+    """
+    if not isinstance(values, Mapping):
+        return values
+    gone = _RETIRED.get(str(values.get("agent")), frozenset())
+    given = values.get("parameters")
+    if isinstance(given, Mapping) and gone & given.keys():
+        kept = {name: value for name, value in given.items() if name not in gone}
+        values = {**values, "parameters": kept}
+    if "attempt_seconds" not in values:
         return values
     found: dict[str, Any] = _DEFAULTS_OF_THEN | dict(values)
     budget = Budget.model_validate(found.pop("budget", {}))

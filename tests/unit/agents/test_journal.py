@@ -35,6 +35,13 @@ def test_a_round_is_told_from_reading_to_result() -> None:
         assert line in told
 
 
+def test_a_report_is_told_with_its_weaknesses() -> None:
+    """What a report finds wrong follows its ratings."""
+    weak = REPORT | {"weaknesses": ["It leaks.", "It is slow."]}
+    state = state_of(*baseline(), *thought(0, ANALYZE, {"reports": [weak]}, sampled=_SAMPLED))
+    assert "confidence 4) Weaknesses: It leaks.; It is slow." in journal_of(state, VIEW)
+
+
 def test_readers_of_a_round_are_one_round() -> None:
     """Reports of parallel readers are below one heading; the next reading begins a new round."""
     solution = REPORT | {"item": "attempt-000", "kind": "solution", "title": "a line"}

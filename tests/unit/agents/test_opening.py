@@ -277,7 +277,8 @@ def test_an_attempt_goes_on_without_a_preparation_that_fails(tmp_path: Path) -> 
 def test_what_is_not_in_the_best_solution_is_named() -> None:
     """Other solutions, items and ideas outside its lineage are listed, the most promising first."""
     part = {key: REPORT[key] for key in ("novelty", "feasibility", "effectiveness", "efficiency")}
-    parts = [part | {"name": "blend", "takes": "two models", "gives": "their mean"}]
+    blend = part | {"name": "blend", "takes": "two models", "gives": "their mean", "confidence": 5}
+    parts = [part | {"name": "guess"}, blend]
     reports = [
         REPORT,
         REPORT | {"item": "ada/straight-line", "title": "A line", "effectiveness": 9},
@@ -301,7 +302,7 @@ def test_what_is_not_in_the_best_solution_is_named() -> None:
     )
     found = COORDINATE.facts_of(drafting(state, VIEW)).complements
     assert [each.id for each in found] == ["attempt-001", "ada/straight-line", "idea-001"]
-    assert found[0].parts == ("blend (two models -> their mean)",)
+    assert found[0].parts == ("blend (two models -> their mean)", "guess (? -> ?)"), "proven ones first"
     asked = _asked(state)
     assert "# Not in the best solution yet" in asked
     assert "- attempt-001, solution: trees (accuracy 0.75 [0.75, 0.75]). Parts: blend" in asked

@@ -165,6 +165,15 @@ def test_older_logs_have_no_ideas_of_discussions() -> None:
     assert [each.id for each in pool_of(state).ideas] == ["idea-000"]
 
 
+def test_a_reader_puts_its_discussions_ideas_into_the_pool(tmp_path: Path) -> None:
+    """What a reader finds in a discussion is an idea of the pool, what it finds in a notebook is not."""
+    work = reading(state_of(*baseline()), VIEW, number=0)
+    assert work is not None
+    result, _ = _found(tmp_path, work, *[ANALYSIS | {"ideas": ["Scale."]}] * 3)
+    [idea] = pool_of(state_of(*baseline(), *thought(0, ANALYZE, result))).ideas
+    assert (idea.text, idea.sources) == ("Scale.", ("1",))
+
+
 def test_nothing_new_is_not_read_again() -> None:
     """Without unread items and new solutions a round begins with ideas."""
     reports = [REPORT | {"item": item} for item in ("attempt-000", "attempt-001")]

@@ -1,23 +1,30 @@
 """Each round draws unread items by scores, votes, tiers and the graph, from seed and round alone."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.sampling import notebooks_to_start_from, sample_datasets, sample_round
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, CoMindParameters, Sampled
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters, Sampled
 from comind.campaign.log.campaign_events import CampaignEvent
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import ThinkOutcome
+from comind.campaign.log.work import Think
+from comind.campaign.worker import execute
 from comind.domain.community import CommunityView, Dataset, Discussion, Notebook
 from comind.domain.draft import Draft
+from comind.testing import ScriptedModel
 from tests.unit.agents.community import WHEN, discussion, notebook
 from tests.unit.agents.rounds import REPORT, attempt, baseline, drafting, state_of, thought
 from tests.unit.agents.samples import agent_for
 from tests.unit.campaign.samples import code, scored, split_made
+from tests.unit.campaign.world import World
 
 _SEEDS = range(150)
 
@@ -213,9 +220,29 @@ def test_a_dataset_of_a_notebook_is_offered_more_often(why: str) -> None:
     assert more > 1.4 * less
 
 
-def test_a_further_notebook_that_was_read_can_be_started_from() -> None:
+def test_a_further_notebook_that_was_read_can_be_started_from(tmp_path: Path) -> None:
     """It is offered before the lowest of the first ten; unread further ones are not."""
     view = _view(30, further=20)
     state = state_of(*baseline(), *thought(0, ANALYZE, {"reports": [REPORT | {"item": "a/n25"}]}))
     offered = [each.ref for each in notebooks_to_start_from(state, pool_of(state), view)]
     assert offered == [*(f"a/n{n}" for n in range(9)), "a/n25"]
+    world = World(tmp_path)
+    reply = {"title": "d", "kind": "novel", "method": "m", "start_from": "a/n25"}
+    world.model = ScriptedModel([json.dumps({"drafts": [reply]})])
+    folder = world.folder.work("think-001")
+    outcome = execute(agent_for(community=view), drafting(state, view), folder, world.dependencies())
+    assert isinstance(outcome, ThinkOutcome)
+    [draft] = COORDINATE.result.model_validate(outcome.result.root).drafts
+    assert draft.codebase == view.all_notebooks[25].source
+
+
+def test_the_number_of_datasets_is_a_parameter() -> None:
+    """A campaign's drafts are offered as many datasets as its parameter says."""
+    view = _view(1, datasets=_datasets("d/one", "d/two", "d/three"))
+    agent = agent_for(community=view, parameters=CoMindParameters(datasets_per_round=2))
+    state = state_of(*baseline(), *thought(0, PROPOSE, {"ideas": []}), iterations=None)
+    planned = agent.plan(state)
+    assert isinstance(planned, list)
+    [work] = planned
+    assert isinstance(work, Think)
+    assert len(COORDINATE.facts_of(work).datasets) == 2

@@ -15,7 +15,7 @@ from comind.campaign.log.work import Code
 from comind.domain.draft import Draft
 from comind.domain.value import Payload
 from comind.errors import LogError
-from tests.unit.campaign.samples import code, scored
+from tests.unit.campaign.samples import code, scored, spec
 
 
 def _read(work: dict[str, Any]) -> Code:
@@ -99,3 +99,10 @@ def test_findings_of_an_older_log_are_read() -> None:
         Screened(family="net", loss=1.0, seconds=3.0),
     )
     assert SEARCH.result_of(_outcome(outcome | {"report": told})) == Found(screened=screened)
+
+
+def test_parameters_that_an_agent_no_longer_has_are_dropped() -> None:
+    """A campaign that was begun with one can be continued; those of other agents stay."""
+    given = {"random_per_round": 1, "patience": 3}
+    assert spec(agent="comind", parameters=given).parameters == {"patience": 3}
+    assert spec(agent="weaver", parameters=given).parameters == given

@@ -35,6 +35,13 @@ def test_filtering_takes_a_call_more() -> None:
     assert filtered[0].usage.cached_tokens > plain[0].usage.cached_tokens
 
 
+def test_what_is_read_follows_from_the_parameters() -> None:
+    """Without a community only solutions are read; with one, each round reads what it samples."""
+    none = spec(iterations=3, coders=2, parameters={"notebooks_per_round": 4})
+    there = none.model_copy(update={"community": "folder"})
+    assert [CoMind.estimate(each).calls[0].times for each in (none, there)] == [4, 4 + 3 * (4 + 3)]
+
+
 def test_it_is_told_in_one_line() -> None:
     """The line has rounds, attempts, tokens, dollars and the limits."""
     campaign = spec(iterations=2, coders=2, steps=10, budget=Budget(seconds=3600, usd=5.0))
