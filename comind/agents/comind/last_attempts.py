@@ -6,8 +6,6 @@ from comind.campaign.log.work import Code
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Draft, Operator
 
-__all__ = ["is_last", "last_attempts"]
-
 _STRATEGY = "last"
 _METHOD = (
     "The time left does not allow another round of ideas. Improve this solution: make the change that "

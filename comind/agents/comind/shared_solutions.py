@@ -6,8 +6,6 @@ from comind.campaign.log.work import Code
 from comind.campaign.log.work_items import Attempt
 from comind.domain.value import Payload
 
-__all__ = ["memo_of", "with_solutions"]
-
 _MOST = 3  # attempts with out-of-fold predictions, besides the baseline
 _RESULT_LENGTH = 200
 

@@ -7,8 +7,6 @@ so b is a typical value by the number of rows: the more there are, the less more
 
 from comind.domain.metric import ValidationScore
 
-__all__ = ["expected_gain", "not_worth_it"]
-
 _EXPONENTS = ((1_000, 0.3), (10_000, 0.2), (100_000, 0.1))  # up to so many training rows
 _LEAST_EXPONENT = 0.05  # with more
 _LONG = 1 / 3  # of the campaign's time; a quicker refit needs no gain that could be measured

@@ -11,8 +11,6 @@ from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import WorkItems
 from comind.domain.spend import Budget, WorkBudget
 
-__all__ = ["TimePlan"]
-
 _MOST_FOLDS = 4  # the default, besides the split's own validation rows
 _REFIT_FACTOR = 1.5  # of the code's running time: more rows, and a new interpreter
 _START_SECONDS = 15.0  # to open a session and to check a submission
