@@ -14,9 +14,11 @@ def with_solutions(state: CampaignState, work: Code) -> Code:
     """Return an attempt that also mounts the baseline and the best solutions that can be stacked.
 
     These are attempts that submitted out-of-fold predictions. What is told of each mounted attempt is
-    recorded with the work. The members of an ensemble are mounted alone.
+    recorded with the work. The members of an ensemble are mounted alone; programs predict nothing.
     """
-    if not work.draft.members and not state.submits_programs:
+    if state.submits_programs:
+        return work
+    if not work.draft.members:
         scored = state.works.best_first()
         baseline = [each.id for each in scored if each.work.is_attempt_0]
         stacked = [each.id for each in scored if each.outcome and each.outcome.out_of_fold][:_MOST]
