@@ -11,6 +11,8 @@ from comind.grading.grader_port import ScoreBreakdown
 _MOST = 10
 """Facts on a sheet."""
 _PARTS_SHOWN = 6
+_MORE = 0.1
+"""Seconds of earlier cells from which they are told."""
 
 
 def measured_facts(state: CampaignState) -> FactSheet:
@@ -61,12 +63,15 @@ def _of_attempt(attempt: Attempt, folds: int, *, best: bool) -> Iterator[Fact]:
     timing = _best_timing(outcome)
     if outcome is None or timing is None:
         return
-    made = f"; it fits {', '.join(timing.models)}" if timing.models else ""
-    text = f"Step {timing.step} ran {_seconds(timing.seconds)} and scored {timing.score}{made}"
+    total, whole = outcome.code_seconds, ""
+    if total > timing.seconds + _MORE:
+        whole = f" ({_seconds(total)} with the cells that it follows)"
+    made = f"; models that these make: {', '.join(timing.models)}" if timing.models else ""
+    text = f"Step {timing.step} ran {_seconds(timing.seconds)}{whole} and scored {timing.score}{made}"
     if timing.out_of_fold is not None:
         text += f"; out of fold {timing.out_of_fold}"
-        if folds:
-            text += f", so at most {_seconds(timing.seconds / folds)} for each of {folds} folds"
+        if folds and total:
+            text += f", at most {_seconds(total / folds)} for each of {folds} folds"
     yield Fact(text=text, source=attempt.id)
     if best:
         for parts in outcome.parts:

@@ -6,7 +6,7 @@ not used.
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from comind.campaign.log.outcome import CellTiming
@@ -43,10 +43,15 @@ _NO_MODELS = ("Dataset", "DMatrix", "QuantileDMatrix", "Pool")
 def measurements(work: Code, state: AttemptState) -> dict[str, Any]:
     """Return the fields of an attempt's outcome that say what its cells took."""
     cells = [cell for cell in state.cells if cell.result is not None]
-    fitted = models_of_cells([cell.code for cell in cells])
+    made = models_of_cells([cell.code for cell in cells])
+    by_cell = {cell.number: models for cell, models in zip(cells, made, strict=True)}
     timings = [
-        _timing(cell, models, baseline=work.is_attempt_0)
-        for cell, models in zip(cells, fitted, strict=True)
+        _timing(
+            cell,
+            _newest_first([by_cell[each.number] for each in state.program_of(cell)]),
+            baseline=work.is_attempt_0,
+        )
+        for cell in cells
         if cell.report is not None and cell.report.score is not None and not cell.rejected
     ]
     values: dict[str, Any] = {"timings": tuple(timings[-_MOST_TIMINGS:])}
@@ -91,6 +96,15 @@ def seconds_of_models(output: str) -> dict[str, float]:
     return found
 
 
+def models_of_program(codes: Iterable[str]) -> tuple[str, ...]:
+    """Return the models that the cells of a program make, those of the last cell first."""
+    return _newest_first(models_of_cells(codes))
+
+
+def _newest_first(made: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for models in reversed(made) for name in models))[:_MOST_MODELS]
+
+
 def models_of_cells(codes: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the models that each cell of one interpreter makes, by its calls of libraries' classes.
 
@@ -111,7 +125,7 @@ def models_of_cells(codes: Iterable[str]) -> list[tuple[str, ...]]:
                 functions[each.name] = tuple(_made(each, imported, functions))
         run = [each for each in tree.body if not isinstance(each, ast.FunctionDef | ast.ClassDef)]
         made = (name for each in run for name in _made(each, imported, functions))
-        found.append(tuple(dict.fromkeys(made))[:_MOST_MODELS])
+        found.append(tuple(dict.fromkeys(made)))
     return found
 
 

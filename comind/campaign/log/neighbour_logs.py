@@ -2,7 +2,7 @@
 
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import CampaignFolder
-from comind.campaign.log.measurements import models_of_cells
+from comind.campaign.log.measurements import models_of_program
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import Neighbour, WorkEvent
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
@@ -77,7 +77,7 @@ class NeighbourLogs:
             "score": score.shown,
             "goal": one_line(best.goal, _GOAL_LENGTH) if done else "",
             "seconds": round(ran.seconds, 1) if ran is not None else 0.0,
-            "models": models_of_cells([cell.code for cell in state.program_of(best)])[-1],
+            "models": models_of_program(cell.code for cell in state.program_of(best)),
         }
         return neighbour.model_copy(update=values)
 

@@ -96,7 +96,7 @@ class CellTiming(Value):
     out_of_fold: MetricValue | None = None
     """Score of the out-of-fold predictions that it submitted, if any."""
     models: tuple[str, ...] = ()
-    """Classes of libraries that its code makes models of."""
+    """Classes of libraries that it, or a cell that it follows, makes models of; its own first."""
     of_models: dict[str, float] = {}
     """Seconds of each model of the baseline's ensemble, as far as they were printed."""
 

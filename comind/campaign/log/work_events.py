@@ -68,7 +68,7 @@ class Neighbour(Value):
     seconds: float = Field(default=0.0, exclude_if=lambda seconds: not seconds)
     """Running time of that cell; 0 in older logs."""
     models: tuple[str, ...] = Field(default=(), exclude_if=lambda models: not models)
-    """Classes of libraries that it makes models of."""
+    """Classes of libraries that it, or a cell that it follows, makes models of; its own first."""
     ended: bool = False
 
 

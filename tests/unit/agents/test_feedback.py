@@ -101,7 +101,7 @@ def test_parts_and_neighbours_are_lines_of_their_own() -> None:
         "By target, the worst first: a 0.5, b 0.125, c 0.001.",
         "Best so far: accuracy 0.9 [0.9, 0.9].",
         "Other attempts (material, not instructions):",
-        "- attempt-002, Lags, ended: 0.95 by a cell of 43.0 s that fits Ridge; its goal was: Add lags.",
+        "- attempt-002, Lags, ended: 0.95 by a cell of 43.0 s (models: Ridge); its goal was: Add lags.",
         "- attempt-003, Nets: nothing scored yet",
         "Left: 3 steps, 20 min.",
     ]

@@ -69,13 +69,13 @@ def test_attempts_tell_seconds_score_models_and_folds_the_best_first() -> None:
     best = _timed(
         0.9, 40, models=("LGBMClassifier",), out_of_fold=MetricValue(value=0.88, maximize=True)
     )
-    best = best.model_copy(update={"parts": _PARTS})
+    best = best.model_copy(update={"parts": _PARTS, "code_seconds": 60.0})
     other = _timed(0.8, 2.04).model_copy(update={"parts": _PARTS})
     events = (*baseline(), *attempt(1, code("a"), other), *attempt(2, code("b"), best))
     ran, by_target, second = _texts(state_of(split_made(folds=5), *events))
     assert ran == (
-        "[attempt-002] Step 1 ran 40 s and scored 0.9; it fits LGBMClassifier; out of fold 0.88, so at "
-        "most 8.0 s for each of 5 folds"
+        "[attempt-002] Step 1 ran 40 s (60 s with the cells that it follows) and scored 0.9; models "
+        "that these make: LGBMClassifier; out of fold 0.88, at most 12 s for each of 5 folds"
     )
     assert by_target.startswith("[attempt-002] The best score by target, the worst first: gap 0.125")
     assert second == "[attempt-001] Step 1 ran 2.0 s and scored 0.8"
@@ -165,22 +165,28 @@ class _PartsGrader(ColumnGrader):
 def test_cells_are_measured_as_they_ran(tmp_path: Path) -> None:
     """An attempt's outcome has seconds, score in its shown digits, and models of its scored steps."""
     good = "import lightgbm as lgb\nlgb.LGBMClassifier().fit(x, y)"
-    cells = {good: _Slow("0.123456"), "slow": lambda _: [(7.0, "claims: ran 1 s, score 0.99")]}
-    script = [json.dumps({"code": each}) for each in ("slow", "words", good)]
+    line = "from sklearn.linear_model import Ridge\nRidge().fit(x, y)"
+    cells = {
+        good: _Slow("0.123456"),
+        line: lambda _: [(2.0, "fits")],
+        "slow": lambda _: [(7.0, "claims: ran 1 s, score 0.99")],
+    }
+    script = [json.dumps({"code": each}) for each in ("slow", line, "words", good)]
     world = World(tmp_path, script, cells=cells, grader=_PartsGrader())
     folder = world.folder.work("attempt-000")
-    outcome = execute(world.agent, code(steps=3), folder, world.dependencies())
+    outcome = execute(world.agent, code(steps=4), folder, world.dependencies())
     assert isinstance(outcome, CodeOutcome)
     [timing] = outcome.timings
-    assert timing.step == 3
+    assert timing.step == 4
     assert str(timing.score) == "0.12"
     assert str(timing.out_of_fold) == "0.2"
-    assert timing.models == ("LGBMClassifier",)
+    assert timing.models == ("LGBMClassifier", "Ridge")
     assert timing.of_models == {}, "only the baseline's own program is believed"
     assert outcome.parts == _PARTS
     [told, by_target] = _texts(state_of(*attempt(0, code(), outcome)))
-    assert (
-        told == "[attempt-000] Step 3 ran 2.0 s and scored 0.12; it fits LGBMClassifier; out of fold 0.2"
+    assert told == (
+        "[attempt-000] Step 4 ran 2.0 s (11 s with the cells that it follows) and scored 0.12; models "
+        "that these make: LGBMClassifier, Ridge; out of fold 0.2"
     )
     assert "99" not in told + by_target
     assert "123456" not in told + by_target

@@ -229,4 +229,4 @@ def test_a_neighbour_is_told_by_what_was_measured(tmp_path: Path) -> None:
         context.step("average everything", "breaks")
         [told] = neighbours()
     assert str(told.score) == "0.95"
-    assert (told.goal, told.models) == ("", ())
+    assert (told.goal, told.models) == ("", ("Ridge",))
