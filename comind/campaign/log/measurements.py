@@ -37,6 +37,7 @@ _MODULES = (
     "tree",
 )
 """Modules of scikit-learn whose classes are models."""
+_DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 _NO_MODELS = ("Dataset", "DMatrix", "QuantileDMatrix", "Pool")
 
 
@@ -108,24 +109,20 @@ def _newest_first(made: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 def models_of_cells(codes: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the models that each cell of one interpreter makes, by its calls of libraries' classes.
 
-    Imports and functions of earlier cells count. A model that is made in a way that the syntax does not
-    show is missed.
+    Imports of earlier cells count, and the functions and classes that a cell mentions. A model that is
+    made in a way that the syntax does not show is missed.
     """
     imported: dict[str, str] = {}
-    functions: dict[str, tuple[str, ...]] = {}
+    defined: dict[str, ast.stmt] = {}
     found: list[tuple[str, ...]] = []
     for code in codes:
         tree = parse_or_none(code)
-        if tree is None:
-            found.append(())
-            continue
-        imported |= _imports(tree)
-        for each in tree.body:
-            if isinstance(each, ast.FunctionDef | ast.ClassDef):
-                functions[each.name] = tuple(_made(each, imported, functions))
-        run = [each for each in tree.body if not isinstance(each, ast.FunctionDef | ast.ClassDef)]
-        made = (name for each in run for name in _made(each, imported, functions))
-        found.append(tuple(dict.fromkeys(made)))
+        body = [] if tree is None else tree.body
+        if tree is not None:
+            imported |= _imports(tree)
+        defined |= {each.name: each for each in body if isinstance(each, _DEFINITIONS)}
+        run = [each for each in body if not isinstance(each, _DEFINITIONS)]
+        found.append(tuple(dict.fromkeys(_made(run, imported, defined))))
     return found
 
 
@@ -144,19 +141,19 @@ def _imports(tree: ast.Module) -> dict[str, str]:
 
 
 def _made(
-    tree: ast.AST, imported: dict[str, str], functions: dict[str, tuple[str, ...]]
+    run: Sequence[ast.stmt], imported: dict[str, str], defined: dict[str, ast.stmt]
 ) -> Iterator[str]:
-    """Yield the models that a statement makes, also by functions that are known."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        path = _path(node.func)
-        if path in functions:
-            yield from functions[path]
-            continue
-        root, _, rest = path.partition(".")
-        if model := _model(".".join(filter(None, (imported.get(root, ""), rest)))):
-            yield model
+    """Yield the models that statements make, also in what they mention of functions and classes."""
+    waiting, seen = list(run), set[str]()
+    for statement in waiting:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and node.id in defined and node.id not in seen:
+                seen.add(node.id)
+                waiting.append(defined[node.id])
+            elif isinstance(node, ast.Call):
+                root, _, rest = _path(node.func).partition(".")
+                if model := _model(".".join(filter(None, (imported.get(root, ""), rest)))):
+                    yield model
 
 
 def _path(function: ast.expr) -> str:

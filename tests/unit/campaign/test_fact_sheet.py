@@ -245,6 +245,13 @@ def test_seconds_of_models_are_summed_over_targets() -> None:
             ("XGBClassifier",),
         ),
         (["from xgboost import XGBClassifier\ndef fit(x):\n    return XGBClassifier().fit(x)"], ()),
+        (
+            [
+                "def folds(make):\n    return make()\ndef best():\n    return make_pipeline(model())",
+                "from sklearn.svm import SVR\ndef model():\n    return SVR()\nfolds(best)",
+            ],
+            ("SVR",),
+        ),
         (["from sklearn.preprocessing import StandardScaler\nStandardScaler().fit(x)"], ()),
         (["# LGBMRegressor is what I fit\nprint('CatBoostRegressor()')"], ()),
         (["this is no Python"], ()),

@@ -58,7 +58,7 @@ def _bench(
             Recorder(log),
             Models(ScriptedModel([])),
             Ports(
-                lambda _notify: ScriptedSession(where.workspace, {**CELLS, **cells}),  # type: ignore[arg-type]
+                lambda _notify: ScriptedSession(where.workspace, {**CELLS, **cells}),  # type: ignore[dict-item]
                 ColumnGrader(),
                 neighbours=neighbours,
             ),
