@@ -1,5 +1,6 @@
 """Measured facts, and what submissions and folds hold, are in the prompts of those who need them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from comind.domain.facts import Fact, FactSheet
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
 from comind.testing import ScriptedModel
+from tests.unit.agents.arms import REPLIES
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
 from tests.unit.agents.samples import PROBLEM, agent_for
@@ -58,10 +60,11 @@ def test_every_role_gets_the_facts_of_its_work(role: str, tmp_path: Path) -> Non
 def test_the_selection_of_ideas_gets_the_facts(tmp_path: Path) -> None:
     """Ideas are filtered by what was measured, too."""
     world = World(tmp_path)
-    world.model = ScriptedModel(['{"paths": [{"approach": "a", "ideas": ["b"]}]}', '{"ideas": []}'])
+    world.model = ScriptedModel(lambda request: json.dumps(REPLIES[request.reply_name]))
     work = _work("idea_proposer").model_copy(update={"measured": _SHEET})
     execute(agent_for(), work, world.folder.work("w"), world.dependencies())
-    assert _LINES in world.model.requests[1].messages[-1].content
+    [asked] = [each for each in world.model.requests if each.reply_name == "Selection"]
+    assert _LINES in "\n".join(message.content for message in asked.messages)
 
 
 def _hand_in(**changes: object) -> str:
@@ -114,5 +117,5 @@ def test_the_kind_of_folds_is_told_as_it_is() -> None:
 def test_a_coder_is_told_what_lives_on_and_what_an_empty_cell_is() -> None:
     """Variables survive a stopped cell, and an empty cell ends the attempt."""
     text = TEMPLATES.render("coding_system", problem=PROBLEM)
-    assert "Variables also live on after a cell that failed or was stopped" in text
+    assert "Variables are kept after a cell that failed or was stopped" in text
     assert "An empty cell says that nothing is left to try." in text
