@@ -16,11 +16,7 @@ _MANNERED = re.compile(
     r"\bmend(ed|s|ing)?\b",
     re.IGNORECASE,
 )
-_UNREVISED = {
-    *("agents/comind/prompts/analyzer_system.j2", "agents/comind/prompts/coordinator.j2"),
-    *("agents/comind/prompts/coordinator_system.j2", "agents/comind/prompts/idea_proposer_system.j2"),
-    *("agents/comind/prompts/selection.j2", "campaign/prompts/monitor_system.j2"),
-}
+_UNREVISED = {"agents/comind/prompts/coordinator.j2", "agents/comind/prompts/coordinator_system.j2"}
 """Files that still have such words."""
 
 

@@ -199,7 +199,7 @@ def _baseline_report(attempt: Attempt) -> Report:
     assert attempt.outcome is not None
     draft, outcome = attempt.work.draft, attempt.outcome
     lines = [
-        "The platform's own program for these data, written without a model.",
+        "The platform's own program for these data, which no agent wrote.",
         f"It scored {attempt.result} and ran {outcome.code_seconds:.0f} s.",
         outcome.report or draft.method,
         *(f"- {cell.goal} ({cell.result})"[:_LINE_KEPT] for cell in outcome.cells),
@@ -209,7 +209,7 @@ def _baseline_report(attempt: Attempt) -> Report:
         "item_type": "solution",
         "title": attempt.title,
         "summary": "\n".join(filter(None, lines)),
-        "reasons": "No model judged it: these are fixed values.",
+        "reasons": "These ratings are fixed values, not a judgement.",
         "reproduced": _itself(attempt),
     }
     return Report.model_validate(known | _OF_BASELINE)
