@@ -65,7 +65,7 @@ engine:
 	@infra/docker/engine.sh install
 
 demo: $(STAMP) sandbox  ## run a campaign on recorded model replies: offline, real code, real scores
-	@$(BIN)/comind solve demo-mosaic --profile quick --iterations 2 --as-of 2024-04-01T00:00:00Z --no-prove --folds 1 --model recorded:demo-mosaic
+	@$(BIN)/comind solve demo-mosaic --profile quick --iterations 2 --as-of 2024-04-01T00:00:00Z --no-prove --folds 1 --set one_call_minutes=0 --model recorded:demo-mosaic
 
 # mypy uses one core; beside the tests it leaves none idle.
 test: $(STAMP) sandbox engine format lint  ## everything that CI runs

@@ -107,6 +107,7 @@ def rules_of_reading(folder: Path, approach: str) -> list[dict[str, Any]]:
         {"reply": "Analysis", "say": analysis},
         {"reply": "Brainstorm", "say": {"paths": [path]}},
         {"reply": "Selection", "say": {"ideas": kept}},
+        {"reply": "Preparation", "say": {"code": ""}},
         {"reply": "MonitorVerdict", "say": {"stop": False, "reason": "Nothing says that it is lost."}},
     ]
 
@@ -150,7 +151,7 @@ def solve(data: Path, project: Path, replies: Path, minutes: float) -> None:
     command = [
         str(Path(sys.executable).with_name("comind")), "solve", str(data), "--out", str(project),
         "--model", f"scripted:{script}", "--coders", "2", "--iterations", "3", "--minutes", str(minutes),
-        "--set", f"max_empty_rounds={EMPTY_ROUNDS}", "--no-prove",
+        "--set", f"max_empty_rounds={EMPTY_ROUNDS}", "--set", "one_call_minutes=0", "--no-prove",
     ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     with (project / "seen.txt").open("w") as seen:

@@ -80,7 +80,7 @@ def answer(asked: EndpointRequest) -> str:
             rated = dict.fromkeys(("feasibility", "potential", "agreement"), 5)
             return json.dumps({"ideas": [{"text": "Grow more.", "made_from": ["N1"], **rated}]})
         case "Drafts":
-            return json.dumps({"drafts": [_draft("one"), _draft("two")]})
+            return json.dumps({"drafts": [_draft("one", "novel"), _draft("two", "baseline")]})
         case "AttemptReport":
             return json.dumps({"summary": "It grew.", "improvements": []})
         case _:
@@ -92,8 +92,8 @@ _RATED: dict[str, Any] = dict.fromkeys(
 ) | {"reasons": ""}
 
 
-def _draft(title: str) -> dict[str, Any]:
-    more = {"kind": "novel", "ideas": [1], "start_from": "", "datasets": [], "code": ""}
+def _draft(title: str, kind: str) -> dict[str, Any]:
+    more = {"kind": kind, "ideas": [1], "start_from": "", "datasets": [], "code": ""}
     return {"title": title, "method": "Grow.", **more}
 
 

@@ -31,6 +31,7 @@ QUIET: list[dict[str, Any]] = [
         },
     },
     {"reply": "Brainstorm", "say": {"paths": []}},
+    {"reply": "Preparation", "say": {"code": ""}},
     {"reply": "AttemptReport", "say": {"summary": "Nothing."}},
     {"reply": "MonitorVerdict", "say": {"stop": False}},
 ]

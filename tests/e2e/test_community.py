@@ -120,6 +120,7 @@ def solved(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> tupl
     script = project / "script.yaml"
     script.write_text(json.dumps(_rules()))
     arguments = ("--coders", "4", "--iterations", "2", "--steps", "4", "--out", project, "--json")
+    arguments = (*arguments, "--set", "one_call_minutes=0")
     ran = comind("solve", "demo-tumours", "--model", f"scripted:{script}", "--no-refit", *arguments)
     assert ran.exit_code == 0, ran.stderr
     return project, ran.json

@@ -68,6 +68,7 @@ def _rules() -> list[dict[str, Any]]:
         {"reply": "Analysis", "say": ratings},
         {"reply": "Brainstorm", "say": {"paths": []}},
         {"reply": "Selection", "say": {"ideas": []}},
+        {"reply": "Preparation", "say": {"code": ""}},
         {"reply": "Drafts", "contains": "Which measurements matter", "say": {"drafts": [border]}},
         {"reply": "Drafts", "say": {"drafts": [same]}},
         {"reply": "CodingStep", "contains": "# Your draft: draw a border", "say": step["border"]},

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from comind.agents.comind.analyzer import Analysis
 from comind.agents.comind.coding_agent import AttemptReport, CodingStep
-from comind.agents.comind.coordinator import Drafts
+from comind.agents.comind.draft_replies import Drafts
 from comind.agents.comind.idea_proposer import Brainstorm, Selection
 from comind.campaign.log.work_events import MonitorVerdict
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel

@@ -1,13 +1,18 @@
 """CoMind: a community of roles around a shared pool of solutions (paper, section 4).
 
     rounds          plans rounds without a barrier between them
-    thoughts        parameters; facts and results of the three purposes of a round
+    thoughts        parameters; facts and results of the purposes of a round
     sampling        draws what a round reads, and the datasets that it is offered
     analyzer        turns items into rated reports, and checks claims against scores
     idea_proposer   brainstorms, filters and rebuilds ideas
     idea_sources    labels by which replies name the sources of ideas
     memos           ideas, and ideas and reports in short
     coordinator     turns ideas into distinct drafts, each with something to start from
+    drafting_facts  what it knows: ideas, reports, starting points, earlier attempts
+    draft_replies   what its model replies
+    draft_builder   drafts from these replies
+    draft_kinds     whether a draft is of its kind, and whether it is a duplicate
+    search_phase    what a round is for, and what is worth extending
     ensembles       drafts that combine several solutions
     coding_agent    turns a draft into a solution, cell by cell
     opening, adapt  what runs before the model's first cell: a program, or a public notebook

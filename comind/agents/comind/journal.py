@@ -4,8 +4,15 @@ from collections.abc import Iterator
 
 from comind.agents.comind.idea_proposer import memo_of
 from comind.agents.comind.memos import Idea
-from comind.agents.comind.pool import Pool, graph_with_ideas, ideas_by_thought, pool_of, results_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Report
+from comind.agents.comind.pool import (
+    Pool,
+    graph_with_ideas,
+    ideas_by_thought,
+    pool_of,
+    results_of,
+    rounds_of,
+)
+from comind.agents.comind.thoughts import ANALYZE, PREPARE, PROPOSE, Report, RoundDrafts
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Think
 from comind.campaign.reports.campaign_journal import attempt_lines, plain, step_lines
@@ -21,19 +28,22 @@ def journal_of(state: CampaignState, view: CommunityView) -> str:
     pool = pool_of(state)
     stages = _lines_by_thought(state, pool)
     readings = {each.id for each in state.works.thoughts(ANALYZE)}
+    drafting = {each.id for each in rounds_of(state)}
+    beside = {each.id for each in state.works.thoughts(PREPARE)}  # written beside attempts
     lines = [f"# {state.spec.id}", ""]
-    number, reading = 0, False
+    number, reading, over = 0, False, False
     for record in state.works:
         if record.id not in stages:
             continue
         goes_on = reading and record.id in readings  # a round has several readers
         reading = record.id in readings
-        if number == 0 or (reading and not goes_on):
-            number += 1
+        if number == 0 or (over and record.id not in beside):
+            number, over = number + 1, False
             lines += [f"## Round {number}", ""]
         if goes_on:
             lines.pop()
         lines += [*(stages[record.id][1:] if goes_on else stages[record.id]), ""]
+        over = over or record.id in drafting
     lines += ["## Attempts", "", *attempt_lines(state), "", *step_lines(state)]
     lines += ["## What came of the community", "", *_influence(state, view), ""]
     return "\n".join(lines)
@@ -55,9 +65,15 @@ def _lines_by_thought(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
         stages[name] = ["Read:", *found, *skipped, *ideas[name]]
     for name, proposed in results_of(state, PROPOSE).items():
         stages[name] += [f"- no such source: {plain(each)}" for each in proposed.unknown]
-    for name, drafted in results_of(state, COORDINATE).items():
-        drafts = [_draft(each) for each in drafted.drafts]
-        stages[name] = ["Drafts:", *(drafts or [f"none, {plain(drafted.refused)}"])]
+    for each in rounds_of(state):
+        if each.result is not None:
+            ideas_too = [*stages[each.id], ""] if each.result.ideas else []
+            stages[each.id] = [*ideas_too, *_drafts(each.result)]
+    for name, written in results_of(state, PREPARE).items():
+        lines = len(written.preparation.splitlines())
+        stages[name] = [
+            f"A preparation for later drafts, of {lines} lines." if lines else "No preparation."
+        ]
     for record in state.works:
         if isinstance(record.work, Think) and record.outcome is not None and record.outcome.failure:
             message = plain(record.outcome.failure.message)
@@ -70,6 +86,12 @@ def _idea(idea: Idea, pool: Pool, state: CampaignState) -> str:
     origin = f", from {plain(', '.join(idea.sources))}" if idea.sources else ""
     tried = f" [{plain(uses)}]" if uses else ""
     return f"- {idea.id} ({idea.rated}{origin}): {plain(idea.text)}{tried}"
+
+
+def _drafts(round_drafts: RoundDrafts) -> list[str]:
+    drafts = [_draft(each) for each in round_drafts.drafts]
+    missing = [f"- asked for, but not among them: {plain(each)}" for each in round_drafts.missing]
+    return ["Drafts:", *(drafts or [f"none, {plain(round_drafts.refused)}"]), *missing]
 
 
 def _draft(draft: Draft) -> str:

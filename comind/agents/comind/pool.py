@@ -4,22 +4,27 @@ The pool only grows: memory is the union of all rounds, with the sources of each
 the attempts that used it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, zip_longest
+from itertools import chain, zip_longest
 from typing import Any, TypeVar
 
 from comind.agents.comind.memos import Idea
 from comind.agents.comind.thoughts import (
     ANALYZE,
     COORDINATE,
+    OPEN,
+    PREPARE,
     PROPOSE,
     Complement,
+    Drafting,
+    Ratings,
     Report,
     Reports,
+    RoundDrafts,
 )
 from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.log.work_items import Purpose, WorkRecord
+from comind.campaign.log.work_items import Purpose, Thought, WorkRecord
 from comind.campaign.reports.campaign_graph import graph_of_campaign
 from comind.community.provenance import Graph, Node, NodeKind, node_id
 from comind.domain.community import CommunityView
@@ -65,14 +70,33 @@ def runs_of(item: str, state: CampaignState) -> list[str]:
 
 def pool_of(state: CampaignState) -> Pool:
     """Collect the results of finished thoughts."""
-    proposed = [each.ideas for each in results_of(state, PROPOSE).values()]
-    selected = [tuple(idea.id for idea in ideas) for ideas in proposed if ideas]
+    selected = [tuple(idea.id for idea in ideas) for ideas in _proposed(state).values() if ideas]
     return Pool(
         reports=tuple(r for each in results_of(state, ANALYZE).values() for r in each.reports),
         ideas=tuple(chain.from_iterable(ideas_by_thought(state).values())),
         latest=selected[-1] if selected else (),
-        drafts=tuple(d for each in results_of(state, COORDINATE).values() for d in each.drafts),
+        drafts=tuple(d for each in rounds_of(state) if each.result for d in each.result.drafts),
     )
+
+
+def rounds_of(state: CampaignState) -> list[Thought[Drafting, RoundDrafts]]:
+    """Return the thoughts that wrote a round's drafts, oldest first."""
+    found = [*state.works.thoughts(COORDINATE), *state.works.thoughts(OPEN)]
+    return sorted(found, key=lambda each: state.works.number(each.id))
+
+
+def latest_preparation(state: CampaignState) -> str:
+    """Return the preparation that ran without error in the latest attempt that has ended.
+
+    If none did, it is the one that was written beside attempts, unless it has failed; else empty.
+    """
+    ended = [each for each in state.works.attempts() if each.outcome is not None]
+    ran = {each.work.draft.preparation: each.outcome.prepared for each in ended if each.outcome}
+    for attempt in reversed(ended):
+        if attempt.outcome is not None and attempt.outcome.prepared:
+            return attempt.work.draft.preparation
+    written = [each.preparation for each in results_of(state, PREPARE).values()]
+    return next((each for each in reversed(written) if ran.get(each) is not False), "")
 
 
 def ideas_by_thought(state: CampaignState) -> dict[str, tuple[Idea, ...]]:
@@ -81,15 +105,22 @@ def ideas_by_thought(state: CampaignState) -> dict[str, tuple[Idea, ...]]:
     Ideas of discussions go straight into the pool (paper, section 4.2), numbered on from those before;
     the Idea Proposer numbers its own on from all that are known.
     """
-    read, proposed = results_of(state, ANALYZE), results_of(state, PROPOSE)
+    read, proposed = results_of(state, ANALYZE), _proposed(state)
     found, known = dict[str, tuple[Idea, ...]](), 0
     for record in state.works:
         if record.id in read:
             found[record.id] = tuple(_discussed(read[record.id], known))
         elif record.id in proposed:
-            found[record.id] = proposed[record.id].ideas
+            found[record.id] = proposed[record.id]
         known += len(found.get(record.id, ()))
     return found
+
+
+def _proposed(state: CampaignState) -> dict[str, tuple[Idea, ...]]:
+    """Return the ideas of the Idea Proposer, and of rounds in one call, by work id, oldest first."""
+    found = {name: each.ideas for name, each in results_of(state, PROPOSE).items()}
+    found |= {name: each.ideas for name, each in results_of(state, OPEN).items()}
+    return {name: found[name] for name in sorted(found, key=state.works.number)}
 
 
 def _discussed(read: Reports, known: int) -> Iterator[Idea]:
@@ -126,52 +157,88 @@ def graph_with_ideas(state: CampaignState, view: CommunityView) -> Graph:
     return graph_of_campaign(state, view, nodes)
 
 
-def complements(state: CampaignState, view: CommunityView, pool: Pool) -> tuple[Complement, ...]:
-    """Return what the best solution did not come from: solutions, community items and ideas.
+def lineage_of(graph: Graph, work_id: str) -> set[str]:
+    """Return the ids of an attempt's solution and of all nodes that it came from."""
+    name = node_id(NodeKind.SOLUTION, work_id)
+    return {name, *(node.id for node in graph.ancestors(name))} if name in graph else {name}
 
-    The best scored, best rated and most valued come first, the kinds in turns. Ideas of the latest round
-    are omitted, as the prompt for drafts has them already.
+
+def complements(
+    state: CampaignState, graph: Graph, pool: Pool, candidates: Sequence[str]
+) -> tuple[Complement, ...]:
+    """Return what some of the candidates did not come from: solutions, community items and ideas.
+
+    Each names the candidates whose lineage lacks it. The best scored, best rated and most valued come
+    first, the kinds in turns. Ideas of the latest round are omitted, as the prompt for drafts has them
+    already.
     """
-    graph = graph_with_ideas(state, view)
-    best = node_id(NodeKind.SOLUTION, state.best.work_id) if state.best else ""
-    if best not in graph:
-        return ()
-    inside = {best, *(node.id for node in graph.ancestors(best))}
-    kinds = (_solutions(state, pool, inside), _items(pool, inside), _ideas(state, pool, inside))
-    turns = chain.from_iterable(zip_longest(*(islice(kind, _OF_EACH_KIND) for kind in kinds)))
+    known = (name for name in candidates if node_id(NodeKind.SOLUTION, name) in graph)
+    lineages = {name: lineage_of(graph, name) for name in known}
+    kinds = (_solutions(state, pool), _items(pool), _ideas(state, pool))
+    turns = chain.from_iterable(zip_longest(*(_outside(lineages, kind) for kind in kinds)))
     return tuple(each for each in turns if each is not None)[:_IN_ALL]
 
 
-def _solutions(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[Complement]:
+def _outside(
+    lineages: Mapping[str, set[str]], complements_of_kind: Iterable[Complement]
+) -> list[Complement]:
+    """Return what some lineages lack, with their solutions; what the first one lacks comes first."""
+    found = []
+    for each in complements_of_kind:
+        name = node_id(NodeKind(each.item_type), each.id)
+        lacking = tuple(candidate for candidate, inside in lineages.items() if name not in inside)
+        if lacking:
+            found.append(each.model_copy(update={"outside": lacking}))
+    places = {candidate: place for place, candidate in enumerate(lineages)}
+    return sorted(found, key=lambda each: places[each.outside[0]])[:_OF_EACH_KIND]
+
+
+def _order(report: Report) -> tuple[int, int]:
+    """Return the order of a report by its merit, which has all axes, then by its best component."""
+    return -report.merit, -max(map(_axes, report.components), default=0)
+
+
+def ratings_in_words(report: Report) -> str:
+    """Return all axes of a report with their reasons."""
+    rated = (
+        f"novelty {report.novelty}, feasibility {report.feasibility}, effectiveness "
+        f"{report.effectiveness}, efficiency {report.efficiency}, confidence {report.confidence}"
+    )
+    return f"{rated}: {report.reasons}" if report.reasons else rated
+
+
+def _axes(rated: Ratings) -> int:
+    return rated.novelty + rated.feasibility + rated.effectiveness + rated.efficiency
+
+
+def _solutions(state: CampaignState, pool: Pool) -> Iterator[Complement]:
     reports = {report.item: report for report in pool.reports}
     for attempt in state.works.best_first():
-        if attempt.work.is_baseline or node_id(NodeKind.SOLUTION, attempt.id) in inside:
-            continue
-        yield Complement(
-            id=attempt.id,
-            item_type=NodeKind.SOLUTION.value,
-            title=attempt.title[:_TITLE_LENGTH],
-            result=attempt.result,
-            parts=_parts(reports.get(attempt.id)),
-        )
-
-
-def _items(pool: Pool, inside: set[str]) -> Iterator[Complement]:
-    latest = {report.item: report for report in pool.reports if report.item_type != NodeKind.SOLUTION}
-    for report in sorted(latest.values(), key=lambda each: -each.merit):
-        if f"{report.item_type}:{report.item}" not in inside:
+        if not attempt.work.is_baseline:
             yield Complement(
-                id=report.item,
-                item_type=report.item_type,
-                title=report.title[:_TITLE_LENGTH],
-                result=f"effectiveness {report.effectiveness}, confidence {report.confidence}",
-                parts=_parts(report),
+                id=attempt.id,
+                item_type=NodeKind.SOLUTION.value,
+                title=attempt.title[:_TITLE_LENGTH],
+                result=attempt.result,
+                parts=_parts(reports.get(attempt.id)),
             )
 
 
-def _ideas(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[Complement]:
+def _items(pool: Pool) -> Iterator[Complement]:
+    latest = {report.item: report for report in pool.reports if report.item_type != NodeKind.SOLUTION}
+    for report in sorted(latest.values(), key=_order):
+        yield Complement(
+            id=report.item,
+            item_type=report.item_type,
+            title=report.title[:_TITLE_LENGTH],
+            result=" ".join(ratings_in_words(report).split())[:_PART_LENGTH],
+            parts=_parts(report),
+        )
+
+
+def _ideas(state: CampaignState, pool: Pool) -> Iterator[Complement]:
     for idea in sorted(pool.ideas, key=lambda each: -each.value):
-        if idea.id not in pool.latest and node_id(NodeKind.IDEA, idea.id) not in inside:
+        if idea.id not in pool.latest:
             used = "; ".join(pool.uses_of(idea.id, state)) or "not tried"
             yield Complement(
                 id=idea.id,
@@ -182,11 +249,8 @@ def _ideas(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[Compl
 
 
 def _parts(report: Report | None) -> tuple[str, ...]:
-    """Return the components of a report in one line each, the most effective and proven first."""
-    components = sorted(
-        report.components if report else (),
-        key=lambda each: -each.effectiveness - (each.confidence or 0),
-    )
+    """Return the components of a report in one line each, the best rated first."""
+    components = sorted(report.components, key=lambda each: -_axes(each)) if report else ()
     return tuple(
         " ".join(f"{each.name} ({each.takes or '?'} -> {each.gives or '?'})".split())[:_PART_LENGTH]
         for each in components

@@ -6,20 +6,32 @@ from typing import ClassVar, NamedTuple
 
 from comind.agents.comind.analyzer import analyze, reading_facts
 from comind.agents.comind.coding_agent import implement
-from comind.agents.comind.coordinator import coordinate, drafting_facts
+from comind.agents.comind.coordinator import coordinate, prepare
+from comind.agents.comind.drafting_facts import drafting_facts, prepares
 from comind.agents.comind.idea_proposer import propose, proposing_facts
 from comind.agents.comind.journal import journal_of
 from comind.agents.comind.last_attempts import is_last, last_attempts
-from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of
+from comind.agents.comind.pool import (
+    Pool,
+    graph_with_ideas,
+    latest_preparation,
+    pool_of,
+    results_of,
+    rounds_of,
+)
 from comind.agents.comind.samples import SAMPLES
+from comind.agents.comind.search_phase import attempt_budget
 from comind.agents.comind.shared_solutions import with_solutions
 from comind.agents.comind.sizes import estimate
 from comind.agents.comind.thoughts import (
     ANALYZE,
     COORDINATE,
+    OPEN,
+    PREPARE,
     PROPOSE,
     CoMindParameters,
     Drafting,
+    Preparing,
     RoundDrafts,
 )
 from comind.campaign.agent import Agent, Role
@@ -34,6 +46,9 @@ from comind.community.provenance import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Value
+
+_LATE_SHARE = 0.5  # of the campaign's time, left at which a later round can be one call
+_METHOD_SHOWN = 1_000  # characters of a draft's method for whoever writes the preparation
 
 
 class CoMind(Agent):
@@ -51,7 +66,7 @@ class CoMind(Agent):
         "coordinator": Role("turns ideas into distinct drafts"),
         "coding_agent": Role("implements a draft, cell by cell"),
     }
-    purposes = (ANALYZE, PROPOSE, COORDINATE)
+    purposes = (ANALYZE, PROPOSE, COORDINATE, OPEN, PREPARE)
     prompts = ("comind.agents.comind",)
     samples = SAMPLES
 
@@ -66,11 +81,19 @@ class CoMind(Agent):
         )
         waiting = pool.drafts[planned:]
         if waiting:
-            return [_attempt(state, draft) for draft in waiting[: state.free_slots()]] or Wait()
-        thoughts = [record for record in state.works if isinstance(record.work, Think)]
-        if any(thought.in_flight for thought in thoughts):
+            attempts = [self._attempt(state, draft) for draft in waiting[: state.free_slots()]]
+            if not attempts:
+                return Wait()
+            later = len(waiting) > len(attempts) or _end_of_rounds(state, self.settings) is None
+            return [*attempts, *(self._preparation(state) if later else ())]
+        stages = [
+            record
+            for record in state.works
+            if isinstance(record.work, Think) and record.work.purpose != PREPARE.name
+        ]
+        if any(thought.in_flight for thought in stages):
             return Wait()
-        return self._next_thought(state, pool, thoughts[-1] if thoughts else None)
+        return self._next_thought(state, pool, stages[-1] if stages else None)
 
     def remainder(self, state: CampaignState) -> Sequence[Code]:
         """Extend the best solutions while there is no time for another round."""
@@ -86,6 +109,11 @@ class CoMind(Agent):
                 return propose(self.problem, PROPOSE.facts_of(work), context, filtering=filtering)
             case COORDINATE.name:
                 return coordinate(self.problem, self.community, COORDINATE.facts_of(work), context)
+            case OPEN.name:
+                facts = OPEN.facts_of(work)
+                return coordinate(self.problem, self.community, facts, context, opening=True)
+            case PREPARE.name:
+                return prepare(self.problem, PREPARE.facts_of(work), context)
             case _:
                 return super().think(work, context)
 
@@ -119,30 +147,96 @@ class CoMind(Agent):
         A failed stage does not end the round; the next stage has nothing new from it.
         """
         stage = last.work.purpose if last is not None and isinstance(last.work, Think) else None
-        rounds = state.works.thoughts(COORDINATE)
+        rounds = rounds_of(state)
         empty = _empty_rounds(rounds)
-        memory = self.settings.idea_memory
         if stage == ANALYZE.name:
-            return [PROPOSE.work(proposing_facts(state, pool, empty.reason, memory=memory))]
-        if stage == PROPOSE.name and rounds and state.may_compare():
-            return Compare()
+            return self._ideas(state, pool, empty.reason)
         if stage == PROPOSE.name:
-            known = pool if memory else pool.of_latest_round()
-            shown = self.settings.datasets_per_round
-            facts = drafting_facts(state, known, self.community, empty.reason, datasets=shown)
-            return [COORDINATE.work(facts)]
+            return self._drafts(state, pool, empty.reason)
         end = _end_of_rounds(state, self.settings)
         if end is not None:
             return Wait() if state.works.in_flight() else end
         news = bool(rounds) and _finished(state) > rounds[-1].facts.finished
-        if state.works.in_flight() and not news:
-            return Wait()
+        if news or not _busy(state):
+            return self._reading(state, pool, len(rounds)) or self._ideas(state, pool, empty.reason)
+        return Wait()
+
+    def _in_one_call(self, state: CampaignState) -> bool:
+        """Whether one call writes a round's ideas and drafts, as time is short.
+
+        In the first round that is a matter of the campaign's time; in later ones of what is left, which
+        is at most half of it.
+        """
+        limit = state.budget.seconds
+        if limit is None:
+            return False
+        most: float = 60 * self.settings.one_call_minutes
+        if not rounds_of(state):
+            return limit <= most
+        return state.seconds_left() <= min(most, _LATE_SHARE * limit)
+
+    def _reading(self, state: CampaignState, pool: Pool, number: int) -> list[Think | Code]:
+        """Return what the readers of round `number` do.
+
+        A round in one call reads own solutions only beside the community: their reports are in the
+        prompt for drafts.
+        """
         readings = reading_facts(
-            state, pool, self.community, self.settings, seed=self.seed, number=len(rounds)
+            state, pool, self.community, self.settings, seed=self.seed, number=number
         )
-        if readings:
-            return [ANALYZE.work(each) for each in readings]
-        return [PROPOSE.work(proposing_facts(state, pool, empty.reason, memory=memory))]
+        if self._in_one_call(state) and not any(each.sampled for each in readings):
+            return []
+        return [ANALYZE.work(each) for each in readings]
+
+    def _ideas(self, state: CampaignState, pool: Pool, refused: str) -> Decision:
+        """Propose ideas, or write ideas and drafts in one call."""
+        if self._in_one_call(state):
+            return self._drafts(state, pool, refused, opening=True)
+        facts = proposing_facts(state, pool, refused, memory=self.settings.idea_memory)
+        return [PROPOSE.work(facts)]
+
+    def _drafts(
+        self, state: CampaignState, pool: Pool, refused: str, *, opening: bool = False
+    ) -> Decision:
+        """Write drafts, after a comparison of errors from the second round on."""
+        if rounds_of(state) and state.may_compare():
+            return Compare()
+        facts = drafting_facts(
+            state, pool, self.community, refused, settings=self.settings, opening=opening
+        )
+        return [(OPEN if opening else COORDINATE).work(facts)]
+
+    def _preparation(self, state: CampaignState) -> list[Think]:
+        """Return the thought that writes the first preparation beside attempts, if one is due.
+
+        It is due once, after a round in one call; the other rounds write preparations themselves.
+        """
+        rounds, asked = rounds_of(state), state.works.thoughts(PREPARE)
+        opened = results_of(state, OPEN)
+        if asked or not prepares(state, self.settings) or rounds[-1].id not in opened:
+            return []
+        if any(each.result and each.result.preparation for each in rounds):
+            return []
+        folds = state.split.folds if state.split else 0
+        methods = tuple(d.method[:_METHOD_SHOWN] for d in opened[rounds[-1].id].drafts)
+        return [PREPARE.work(Preparing(folds=folds, methods=methods))]
+
+    def _attempt(self, state: CampaignState, draft: Draft) -> Code:
+        """Plan an attempt; a fresh one begins with the preparation that was written meanwhile."""
+        fresh = not draft.codebase and not draft.members
+        if fresh and not draft.preparation and prepares(state, self.settings):
+            draft = draft.model_copy(update={"preparation": latest_preparation(state)})
+        known = {attempt.id for attempt in state.works.attempts()}
+        operator = Operator.IMPROVE if draft.codebase else Operator.DRAFT
+        rounds = rounds_of(state)
+        work = Code(
+            operator=Operator.ENSEMBLE if draft.members else operator,
+            draft=draft,
+            parents=tuple(source for source in draft.sources if source in known),
+            inputs=draft.inputs,
+            budget=attempt_budget(state, rounds[-1].facts.phase if rounds else "", draft),
+        )
+        return with_solutions(state, work)
 
 
 class _EmptyRounds(NamedTuple):
@@ -165,7 +259,7 @@ def _empty_rounds(rounds: Sequence[Thought[Drafting, RoundDrafts]]) -> _EmptyRou
 def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | None:
     """Return why no further round begins, if none does; counts restart when the community is re-read."""
     newest = state.communities[::-1]
-    rounds = [each for each in state.works.thoughts(COORDINATE) if state.known_to(each.id) == newest]
+    rounds = [each for each in rounds_of(state) if state.known_to(each.id) == newest]
     empty = _empty_rounds(rounds)
     with_drafts = sum(bool(each.result and each.result.drafts) for each in rounds)
     if state.spec.iterations is not None and with_drafts >= state.spec.iterations:
@@ -175,18 +269,13 @@ def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | N
     return None
 
 
+def _busy(state: CampaignState) -> bool:
+    """Whether attempts or stages of a round are in flight."""
+    return any(
+        not (isinstance(each.work, Think) and each.work.purpose == PREPARE.name)
+        for each in state.works.in_flight()
+    )
+
+
 def _finished(state: CampaignState) -> int:
     return sum(attempt.outcome is not None for attempt in state.works.attempts())
-
-
-def _attempt(state: CampaignState, draft: Draft) -> Code:
-    known = {attempt.id for attempt in state.works.attempts()}
-    operator = Operator.IMPROVE if draft.codebase else Operator.DRAFT
-    work = Code(
-        operator=Operator.ENSEMBLE if draft.members else operator,
-        draft=draft,
-        parents=tuple(source for source in draft.sources if source in known),
-        inputs=draft.inputs,
-        budget=state.work_budget(),
-    )
-    return with_solutions(state, work)

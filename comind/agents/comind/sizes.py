@@ -19,6 +19,7 @@ _CACHED = 0.85  # share of an attempt's prompts that the server reads from its c
 _USED = 0.5  # expected share of a prompt's limits
 _CELL, _CELL_SHARE = 600, 0.1  # tokens of a cell: at least, and as a share of its limit
 _THOUGHT = 800  # tokens of a thought's reply
+_LATE_SHARE = 0.5  # of a longer campaign's time, the most in which rounds are one call
 
 
 class Sizes(Value):
@@ -106,19 +107,29 @@ def estimate(spec: CampaignSpec) -> Expected:
     limits = CoMindParameters.model_validate(spec.parameters)
     sampled = limits.notebooks_per_round + limits.discussions_per_round
     solutions = min(spec.coders, limits.solutions_per_round)
-    items = rounds * (0 if spec.community == NONE else sampled) + (rounds - 1) * solutions
+    staged = round(rounds * (1 - _one_call_share(spec, limits)))  # rounds of three stages
+    read_here = max(0, staged - 1) if spec.community == NONE else rounds - 1
+    items = rounds * (0 if spec.community == NONE else sampled) + read_here * solutions
     sizes = _sizes(spec, ANALYZE.role)
     read = int(_USED * (sizes.outline + sizes.item))
     shown = int(_USED * (sizes.outline + sizes.data_outline + sizes.reports_shown * sizes.summary))
     once = Usage(prompt_tokens=shown, completion_tokens=_THOUGHT)
     calls = (
         ExpectedCalls(ANALYZE.role, Usage(prompt_tokens=read, completion_tokens=_THOUGHT), items),
-        ExpectedCalls(PROPOSE.role, _ideas_usage(spec, once), rounds),
+        ExpectedCalls(PROPOSE.role, _ideas_usage(spec, once), staged),
         ExpectedCalls(COORDINATE.role, once, rounds),
         ExpectedCalls("coding_agent", _attempt_usage(spec), rounds * spec.coders),
     )
     attempts, steps = quantity(spec.coders, "attempt"), quantity(spec.steps, "step")
     return Expected(f"{quantity(rounds, 'round')}{guess} of {attempts}, {steps}", calls)
+
+
+def _one_call_share(spec: CampaignSpec, limits: CoMindParameters) -> float:
+    """Return the share of the time in which a round's ideas and drafts are one call."""
+    seconds, most = spec.budget.seconds, 60 * limits.one_call_minutes
+    if not seconds:
+        return 0.0
+    return 1.0 if seconds <= most else min(_LATE_SHARE, most / seconds)
 
 
 def _ideas_usage(spec: CampaignSpec, brainstorm: Usage) -> Usage:

@@ -1,7 +1,8 @@
-"""Define CoMind's parameters, and facts and results of its three purposes.
+"""Define CoMind's parameters, and facts and results of its purposes.
 
-A round reads (ANALYZE), proposes ideas (PROPOSE) and writes drafts (COORDINATE). Facts are truncated
-when work is planned, so that a replay sees the same.
+A round reads (ANALYZE), proposes ideas (PROPOSE) and writes drafts (COORDINATE); where time is short one
+thought does the last two (OPEN). A preparation may be written beside attempts (PREPARE). Facts are
+truncated when work is planned, so that a replay sees the same.
 """
 
 from pydantic import Field
@@ -39,6 +40,17 @@ class CoMindParameters(Value):
     filtering: bool = Field(
         default=True,
         description="whether brainstormed ideas are filtered and ranked; else the first ones are taken",
+    )
+    one_call_minutes: float = Field(
+        default=60,
+        ge=0,
+        description="of a campaign, or left in its second half, at which rounds are one call; 0: never",
+    )
+    preparation: bool = Field(
+        default=True, description="whether fresh drafts share a cell that prepares features"
+    )
+    graph: bool = Field(
+        default=True, description="whether drafts see what the graph has outside a solution's lineage"
     )
     max_empty_rounds: int = Field(
         default=6, ge=1, description="rounds in a row without a draft after which a campaign ends"
@@ -181,6 +193,12 @@ class StartingPoint(Value):
     """Its attempt's report."""
     inputs: tuple[str, ...] = ()
     """Its mounted inputs that its code names."""
+    gain: str = ""
+    """What its attempt gained a minute, and what another one is expected to gain, in words."""
+    ratings: str = ""
+    """Of its report, with the reasons, in words."""
+    ran: str = ""
+    """Of the platform's baseline, what ran; its long generic program is in no prompt for drafts."""
 
 
 class Comparison(Value):
@@ -219,7 +237,7 @@ class NotebookTitle(DatasetTitle):
 
 
 class Complement(Value):
-    """A solution, community item or idea that the best solution did not come from."""
+    """A solution, community item or idea that a solution worth extending did not come from."""
 
     id: str
     item_type: str = Field(alias="kind")
@@ -228,6 +246,30 @@ class Complement(Value):
     """Its score here, or its rating."""
     parts: tuple[str, ...] = ()
     """Its components: name, what each takes and gives."""
+    outside: tuple[str, ...] = ()
+    """The solutions to extend that did not come from it; empty in older logs."""
+
+
+class Earlier(Value):
+    """The plan of an earlier attempt, from which new drafts have to differ."""
+
+    id: str
+    method: str
+    start: str = ""
+    """What it started from."""
+    scored: bool = True
+    """Whether it has a score, or is still running."""
+
+
+class Asked(Value):
+    """A kind of draft that a round asks for."""
+
+    name: str
+    start: str = ""
+    """The solution that it has to start from, if it has to be a particular one."""
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.start}" if self.start else self.name
 
 
 class Drafting(Value):
@@ -253,9 +295,10 @@ class Drafting(Value):
     refused: str = ""
     """Why the previous round had no draft."""
     complements: tuple[Complement, ...] = ()
-    """What the graph has outside the best solution's lineage, the most promising first."""
+    """What the graph has outside the lineage of solutions to extend, the most promising first."""
     preparation: str | None = None
-    """The latest preparation that ran without error, else empty; None for programs and in older logs."""
+    """The latest preparation that ran without error, else one that never ran, else empty; None without
+    preparations, for programs and in older logs."""
     folds: int = 0
     """Number of folds that all attempts share; 0 in older logs."""
     compared: tuple[Comparison, ...] = ()
@@ -264,6 +307,21 @@ class Drafting(Value):
     """Correlation below which a draft may combine solutions; None if none may be combined."""
     kinds: tuple[Hardware, ...] = ()
     """Kinds of machines, one of which a draft may need."""
+    known: int = 0
+    """Number of all ideas."""
+    phase: str = ""
+    """What the round is for (`search_phase.py`); empty in older logs."""
+    asked: tuple[Asked, ...] = ()
+    """Kinds of drafts, the most important first; empty in older logs, which enforce none."""
+    extend: tuple[str, ...] = ()
+    """Solutions in order of what extending them is expected to gain a minute."""
+    lineage: tuple[str, ...] = ()
+    """The best solution, and the solutions and notebooks that it came from."""
+    baseline: str = ""
+    """Id of the platform's baseline, if it can be seen."""
+    earlier: tuple[Earlier, ...] = ()
+    feasibility: dict[str, int] = {}
+    """Of ideas, community items and solutions, where it is known."""
 
 
 class RoundDrafts(Value):
@@ -274,6 +332,25 @@ class RoundDrafts(Value):
     """Why there is none."""
     preparation: str = ""
     """The cell that its fresh drafts begin with."""
+    ideas: tuple[Idea, ...] = ()
+    """Its ideas, where one call wrote ideas and drafts."""
+    missing: tuple[str, ...] = ()
+    """Kinds that were asked for, of which no draft is."""
+
+
+class Preparing(Value):
+    """Facts of a preparation that is written beside the first attempts."""
+
+    folds: int = 0
+    """Number of folds that all attempts share."""
+    methods: tuple[str, ...] = ()
+    """Of the drafts of the round, in short."""
+
+
+class Prepared(Value):
+    """A cell that later fresh drafts begin with; empty if there is none."""
+
+    preparation: str = ""
 
 
 class SolutionMemo(Value):
@@ -299,3 +376,5 @@ ANALYZE = Purpose("analyze", "analyzer", Reading, Reports)
 PROPOSE = Purpose("propose", "idea_proposer", Proposing, Ideas)
 COORDINATE = Purpose("coordinate", "coordinator", Drafting, RoundDrafts)
 CODING = Assignment("coding", CodingFacts, NoResult)
+OPEN = Purpose("open", "coordinator", Drafting, RoundDrafts)
+PREPARE = Purpose("prepare", "coordinator", Preparing, Prepared)

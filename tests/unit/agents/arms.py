@@ -51,6 +51,7 @@ REPLIES: dict[str, dict[str, Any]] = {
     "Models": {"models": [{"name": "Forest", "description": "Trees.", "example": "fit()"}]},
     "NextPlan": {"plan": "More."},
     "Plan": _PLAN,
+    "Preparation": {"code": "features = 1"},
     "Program": {"plan": "Trees.", "code": "good"},
     "Review": {"summary": "It ran."},
     "Selection": {"ideas": []},

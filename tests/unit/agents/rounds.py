@@ -3,10 +3,10 @@
 from typing import Any
 
 from comind.agents.comind.analyzer import reading_facts
-from comind.agents.comind.coordinator import drafting_facts
+from comind.agents.comind.drafting_facts import drafting_facts
 from comind.agents.comind.idea_proposer import proposing_facts
 from comind.agents.comind.pool import pool_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, OPEN, PROPOSE, CoMindParameters
 from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.outcome import CodeOutcome, ThinkOutcome
@@ -94,4 +94,14 @@ def proposing(state: CampaignState) -> Think:
 
 def drafting(state: CampaignState, view: CommunityView) -> Think:
     """Return the planned drafting of a round."""
-    return COORDINATE.work(drafting_facts(state, pool_of(state), view))
+    facts = drafting_facts(state, pool_of(state), view, settings=CoMindParameters())
+    return COORDINATE.work(facts)
+
+
+def opening(
+    state: CampaignState, view: CommunityView, settings: CoMindParameters | None = None
+) -> Think:
+    """Return the planned ideas and drafts of a round in one call."""
+    settings = settings or CoMindParameters()
+    facts = drafting_facts(state, pool_of(state), view, settings=settings, opening=True)
+    return OPEN.work(facts)

@@ -26,10 +26,14 @@ PROBLEM = Problem(
 )
 
 
+THREE_STAGES = CoMindParameters(one_call_minutes=0)
+"""Rounds read, propose and draft, however little time is left."""
+
+
 def agent_for(
     problem: Problem = PROBLEM,
     *,
-    parameters: CoMindParameters = CoMindParameters(),  # noqa: B008 - frozen
+    parameters: CoMindParameters = THREE_STAGES,
     community: CommunityView = CommunityView(),  # noqa: B008 - frozen
 ) -> CoMind:
     """Return an agent with seed 0, by default for PROBLEM and without a community."""

@@ -86,7 +86,9 @@ def test_drafts_fill_the_free_slots() -> None:
 @pytest.mark.parametrize(("memory", "known"), [(True, ["idea-000"]), (False, [])])
 def test_ideas_of_earlier_rounds_are_shown_with_a_memory_alone(memory: bool, known: list[str]) -> None:
     """Without a memory no earlier idea is in the facts of a round; new ideas are numbered on."""
-    agent = agent_for(parameters=CoMindParameters(idea_memory=memory, solutions_per_round=0))
+    agent = agent_for(
+        parameters=CoMindParameters(idea_memory=memory, solutions_per_round=0, one_call_minutes=0)
+    )
     planned = agent.plan(after_one_round(iterations=None))
     assert isinstance(planned, list)
     facts = PROPOSE.facts_of(planned[0]) if isinstance(planned[0], Think) else Proposing()

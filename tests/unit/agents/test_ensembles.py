@@ -95,7 +95,7 @@ def test_an_ensemble_mounts_what_it_combines(tmp_path: Path) -> None:
         draft_reply("b"),
         draft_reply("c"),
     ]
-    found, _ = propose(tmp_path, second_round(_TABLE), said)
+    found, _ = propose(tmp_path, second_round(_TABLE), said, said)
     ensemble = next(each for each in found["drafts"] if each["members"])
     assert ensemble["members"] == ensemble["inputs"] == ensemble["sources"] == members
     assert (ensemble["kind"], ensemble["codebase"]) == ("ensemble", "")

@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from comind.agents.comind.analyzer import Analysis
 from comind.agents.comind.coding_agent import AttemptReport, CodingStep
-from comind.agents.comind.coordinator import Drafts
+from comind.agents.comind.draft_replies import Drafts, OpenDrafts, Preparation
 from comind.agents.comind.idea_proposer import Brainstorm, Selection
-from comind.agents.comind.thoughts import ANALYZE
+from comind.agents.comind.thoughts import ANALYZE, PREPARE, Preparing
 from comind.authoring.author import REPAIRS, EvaluateScript, SplitScript, author_split
 from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_folders import WorkFolder
@@ -44,7 +44,7 @@ from comind.session.session_ports import CellStatus, Handle, SandboxSpec
 from comind.testing import ScriptedSession
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.drawn_replies import DrawnModel, drawn_replies
-from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
+from tests.unit.agents.rounds import after_one_round, drafting, opening, proposing, reading
 from tests.unit.agents.samples import agent_for
 from tests.unit.campaign.samples import code, records
 from tests.unit.campaign.world import World, run_inline
@@ -69,6 +69,10 @@ def _work(role: str) -> tuple[Think | Code, int]:
         return proposing(state), 4  # brainstorm and selection, each once more for unknown sources
     if role == "coordinator":
         return drafting(state, VIEW), 2
+    if role == "opening":
+        return opening(state, VIEW), 2
+    if role == "preparation":
+        return PREPARE.work(Preparing(folds=5, methods=("Extra trees.",))), 1
     return code(steps=3), 3 * 3 + 3 + 1  # steps, each after two words that it is done; then the report
 
 
@@ -165,6 +169,8 @@ _TRIED: dict[str, Callable[[st.DataObject], None]] = {
     "analyzer": partial(_converse, "analyzer"),
     "idea_proposer": partial(_converse, "idea_proposer"),
     "coordinator": partial(_converse, "coordinator"),
+    "opening": partial(_converse, "opening"),
+    "preparation": partial(_converse, "preparation"),
     "coding_agent": partial(_converse, "coding_agent"),
     "evaluator": _write_an_evaluator,
     "monitor": _watch_a_cell,
@@ -200,6 +206,7 @@ def test_no_reply_breaks_a_role_at_length(role: str) -> None:
     "reply_type",
     [
         *(Analysis, Brainstorm, Selection, Drafts, CodingStep, AttemptReport),
+        *(OpenDrafts, Preparation),
         *(SplitScript, EvaluateScript, MonitorVerdict),
     ],
 )

@@ -22,7 +22,7 @@ def _needs(outcome: dict[str, Any]) -> list[Hardware]:
 def test_the_coordinator_sees_the_kinds_and_names_one(tmp_path: Path) -> None:
     """A draft that states nothing runs anywhere."""
     reply = [draft_reply("a net", gpus=1, memory_gb=48), draft_reply("a line")]
-    outcome, [request] = propose(tmp_path, second_round(**_POOL), reply)
+    outcome, [request, _] = propose(tmp_path, second_round(**_POOL), reply, reply)
     assert "- no GPU, 32 GB of memory\n- 2 GPUs, 64 GB of memory" in request.messages[-1].content
     assert "memory_gb" in str(request.reply_schema)
     assert _needs(outcome) == [Hardware(gpus=1, memory_gb=48), Hardware()]
@@ -30,9 +30,8 @@ def test_the_coordinator_sees_the_kinds_and_names_one(tmp_path: Path) -> None:
 
 def test_a_need_that_no_kind_has_is_reduced_and_noted(tmp_path: Path) -> None:
     """The coding agent reads for which machine the draft was proposed."""
-    outcome, _ = propose(
-        tmp_path, second_round(**_POOL), [draft_reply("a net", gpus=4), draft_reply("a line")]
-    )
+    reply = [draft_reply("a net", gpus=4), draft_reply("a line")]
+    outcome, _ = propose(tmp_path, second_round(**_POOL), reply, reply)
     large, small = (Draft.model_validate(each) for each in outcome["drafts"])
     assert large.needs == Hardware(gpus=2)
     assert (

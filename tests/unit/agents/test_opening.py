@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from comind.agents.comind.adapt import adapt_notebook
+from comind.agents.comind.drafting_facts import drafting_facts
 from comind.agents.comind.pool import pool_of, runs_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import Code, Think
@@ -237,7 +238,7 @@ def test_a_preparation_that_ran_well_is_kept(said: str, kept: str) -> None:
     """Later rounds show it and begin with it, unless a reply replaces it."""
     state = _prepared_round(prepared=True)
     asked = _asked(state)
-    assert "It ran well and is kept" in asked
+    assert "begin with this cell" in asked
     assert "folds = 1" in asked
     result = _planned(state, [_said("b"), _said("c")], preparation=said)
     assert {each["preparation"] for each in result["drafts"]} == {kept}
@@ -247,7 +248,7 @@ def test_a_preparation_that_ran_well_is_kept(said: str, kept: str) -> None:
 def test_a_preparation_that_failed_is_not_kept(prepared: bool | None) -> None:
     """One that failed or never ran is not shown, and later drafts do not begin with it."""
     state = _prepared_round(prepared=prepared)
-    assert "It ran well" not in _asked(state)
+    assert "begin with this cell" not in _asked(state)
     result = _planned(state, [_said("b"), _said("c")])
     assert {each["preparation"] for each in result["drafts"]} == {""}
 
@@ -274,8 +275,8 @@ def test_an_attempt_goes_on_without_a_preparation_that_fails(tmp_path: Path) -> 
     assert outcome.score is not None
 
 
-def test_what_is_not_in_the_best_solution_is_named() -> None:
-    """Other solutions, items and ideas outside its lineage are listed, the most promising first."""
+def test_what_is_not_in_a_solution_to_extend_is_named() -> None:
+    """Solutions, items and ideas outside its lineage are listed; what the first lacks comes first."""
     part = {key: REPORT[key] for key in ("novelty", "feasibility", "effectiveness", "efficiency")}
     blend = part | {"name": "blend", "takes": "two models", "gives": "their mean", "confidence": 5}
     parts = [part | {"name": "guess"}, blend]
@@ -301,13 +302,52 @@ def test_what_is_not_in_the_best_solution_is_named() -> None:
         *thought(3, PROPOSE, {"ideas": ideas[2:]}),
     )
     found = COORDINATE.facts_of(drafting(state, VIEW)).complements
-    assert [each.id for each in found] == ["attempt-001", "ada/straight-line", "idea-001"]
+    assert [(each.id, each.outside) for each in found] == [
+        ("attempt-001", ("attempt-002",)),
+        ("ada/straight-line", ("attempt-002", "attempt-001")),
+        ("idea-001", ("attempt-002", "attempt-001")),
+        ("attempt-002", ("attempt-001",)),
+        ("ben/forest", ("attempt-001",)),
+    ]
     assert found[0].parts == ("blend (two models -> their mean)", "guess (? -> ?)"), "proven ones first"
     asked = _asked(state)
-    assert "# Not in the best solution yet" in asked
-    assert "- attempt-001, solution: trees (accuracy 0.75 [0.75, 0.75]). Parts: blend" in asked
-    assert "- ada/straight-line, notebook: A line (effectiveness 9, confidence 4)" in asked
+    assert "# Not yet in the solutions that can be extended" in asked
+    tree = (
+        "- attempt-001, solution: trees (accuracy 0.75 [0.75, 0.75]); not in attempt-002. Parts: blend"
+    )
+    assert tree in asked
+    rated = "novelty 2, feasibility 9, effectiveness 9, efficiency 8, confidence 4"
+    assert f"- ada/straight-line, notebook: A line ({rated}); not in attempt-002, attempt-001" in asked
     assert "- idea-001, idea: Take logarithms. (value 8, not tried)" in asked
+
+
+@pytest.mark.parametrize(("axis", "value"), [("novelty", 9), ("efficiency", 10), ("feasibility", 10)])
+def test_every_axis_moves_what_is_shown_beside_a_solution(axis: str, value: int) -> None:
+    """Of two notebooks the one with the higher sum of axes comes first, whichever axis it is."""
+    line = REPORT | {"item": "ada/straight-line"}
+    for better, worse in ((REPORT | {axis: value}, line), (REPORT, line | {axis: value})):
+        state = state_of(
+            *baseline(),
+            *thought(0, ANALYZE, {"reports": [worse, better]}),
+            *attempt(1, code("trees"), scored(0.8)),
+        )
+        found = COORDINATE.facts_of(drafting(state, VIEW)).complements
+        first = max((better, worse), key=lambda each: each[axis])["item"]
+        assert next(each.id for each in found if each.item_type == "notebook") == first
+
+
+def test_without_the_graph_nothing_is_shown_beside_a_solution() -> None:
+    """With `graph` off the facts have no complements."""
+    state = state_of(
+        *baseline(),
+        *thought(0, ANALYZE, {"reports": [REPORT]}),
+        *attempt(1, code("trees"), scored(0.8)),
+    )
+    shown = [
+        drafting_facts(state, pool_of(state), VIEW, settings=CoMindParameters(graph=graph)).complements
+        for graph in (True, False)
+    ]
+    assert [bool(each) for each in shown] == [True, False]
 
 
 def test_a_small_context_is_asked_for_drafts_alone() -> None:
@@ -317,7 +357,7 @@ def test_a_small_context_is_asked_for_drafts_alone() -> None:
     for heading in ("# Preparation", "a public notebook is adapted"):
         assert heading in large
         assert heading not in small
-    assert "# Not in the best" not in small
+    assert "# Not yet in" not in small
 
 
 def test_older_rounds_are_asked_as_they_were() -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from comind.agents.comind.thoughts import PREPARE, Preparing
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code, Think
 from comind.campaign.worker import execute
 from comind.llm.model_ports import ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
-from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
+from tests.unit.agents.rounds import after_one_round, drafting, opening, proposing, reading
 from tests.unit.agents.samples import ANALYSIS, FRAME, SUBMIT, agent_for
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
@@ -76,7 +78,16 @@ def _requests(name: str, root: Path) -> ModelRequest:
         case "selection":
             return _asked(root, proposing(state), _BRAINSTORM, {"ideas": []})[1]
         case _:
-            return _asked(root, drafting(state, VIEW), *[{"drafts": []}] * 2)[0]
+            return _asked(root, _planned(name, state), *[{"drafts": []}] * 2)[0]
+
+
+def _planned(name: str, state: CampaignState) -> Think:
+    """Return a thought of the Coordinator."""
+    if name == "opening":
+        return opening(state, VIEW)
+    if name == "preparation":
+        return PREPARE.work(Preparing(folds=5, methods=("Extra trees on scaled columns.",)))
+    return drafting(state, VIEW)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +100,8 @@ def _requests(name: str, root: Path) -> ModelRequest:
         "brainstorm",
         "selection",
         "coordinator",
+        "opening",
+        "preparation",
     ],
 )
 def test_prompts_are_as_reviewed(name: str, tmp_path: Path) -> None:

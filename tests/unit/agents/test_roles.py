@@ -26,6 +26,7 @@ from tests.unit.agents.rounds import (
     attempt,
     baseline,
     drafting,
+    opening,
     proposing,
     reading,
     state_of,
@@ -217,9 +218,10 @@ def _said(title: str, kind: str = "novel", **values: Any) -> dict[str, Any]:
     return {"title": title, "kind": kind, "method": "Do it.", **values}
 
 
-def test_every_part_is_played(tmp_path: Path) -> None:
-    """Whatever kinds a reply has, one draft extends the best, one is a baseline and one is novel."""
-    drafts = _drafts(tmp_path, [_said("a"), _said("b", ideas=[1]), _said("c")], coders=3)
+def test_a_draft_that_extends_starts_from_the_best(tmp_path: Path) -> None:
+    """A draft of the kind `extend` that does not say what it starts from gets the best solution."""
+    said = [_said("a"), _said("b", "baseline", ideas=[1]), _said("c", "extend")]
+    drafts = _drafts(tmp_path, said, coders=3)
     assert sorted(draft["kind"] for draft in drafts) == ["baseline", "extend", "novel"]
     extending = next(draft for draft in drafts if draft["kind"] == "extend")
     assert extending["codebase"] == "forest.fit(x, y)"
@@ -241,7 +243,7 @@ def test_a_public_notebook_is_not_a_measured_start(tmp_path: Path) -> None:
     """Only our own solutions have a measured run time and score as a codebase."""
     ours, theirs = _drafts(
         tmp_path,
-        [_said("a", start_from="attempt-001"), _said("b", start_from="ben/forest")],
+        [_said("a", "extend", start_from="attempt-001"), _said("b", start_from="ada/straight-line")],
         coders=2,
     )
     assert (ours["codebase_seconds"], ours["codebase_result"]) == (2.0, "accuracy 0.8 [0.8, 0.8]")
@@ -250,7 +252,8 @@ def test_a_public_notebook_is_not_a_measured_start(tmp_path: Path) -> None:
 
 def test_two_drafts_start_from_what_they_say(tmp_path: Path) -> None:
     """With too few drafts for every kind, none is reassigned."""
-    drafts = _drafts(tmp_path, [_said("a", "baseline"), _said("b", "novel")], coders=2)
+    said = [_said("a", "baseline"), _said("b", "novel")]
+    drafts = _drafts(tmp_path, said, coders=2, iterations=None)
     assert [(draft["kind"], draft["codebase"]) for draft in drafts] == [("baseline", ""), ("novel", "")]
 
 
@@ -268,13 +271,15 @@ def test_blanks_are_no_draft(field: str, tmp_path: Path) -> None:
 
 def test_a_kind_of_the_models_own_gives_way(tmp_path: Path) -> None:
     """An unknown kind becomes `extend` for a draft with a codebase."""
-    [draft] = _drafts(tmp_path, [_said("a", "class-probabilities", start_from="attempt-000")])
+    [draft] = _drafts(tmp_path, [_said("a", "class-probabilities", start_from="attempt-001")])
     assert draft["kind"] == "extend"
 
 
 def test_drafts_are_distinct(tmp_path: Path) -> None:
     """A title that was tried or is a duplicate is dropped."""
-    drafts = _drafts(tmp_path, [_said("A forest"), _said("b"), _said("B")], coders=3)
+    state, said = after_one_round(coders=3), [_said("A forest"), _said("b"), _said("B")]
+    result, _ = _found(tmp_path, drafting(state, VIEW), {"drafts": said}, {"drafts": said})
+    drafts = result["drafts"]
     assert [draft["title"] for draft in drafts] == ["b"]
 
 
@@ -351,7 +356,7 @@ _HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("stage", ["analyze", "propose", "coordinate"])
+@pytest.mark.parametrize("stage", ["analyze", "propose", "coordinate", "open"])
 @given(kind=st.sampled_from(sorted(_HOSTILE)), items=st.integers(1, 30))
 def test_prompts_stay_bounded_and_text_inert(
     tmp_path_factory: pytest.TempPathFactory, stage: str, kind: str, items: int
@@ -373,10 +378,11 @@ def test_prompts_stay_bounded_and_text_inert(
         "analyze": lambda: reading(state, view, number=0),
         "propose": lambda: proposing(state),
         "coordinate": lambda: drafting(state, view),
+        "open": lambda: opening(state, view),
     }[stage]()
     assert work is not None
     world = World(tmp_path_factory.mktemp("bounded"))
-    reply = {"analyze": ANALYSIS, "propose": {"paths": []}, "coordinate": {"drafts": []}}[stage]
+    reply = {"analyze": ANALYSIS, "propose": {"paths": []}}.get(stage, {"drafts": []})
     world.model = ScriptedModel(lambda _request: json.dumps(reply), context_tokens=8_192)
     execute(
         agent_for(community=view),
