@@ -249,8 +249,10 @@ def _ideas(state: CampaignState, pool: Pool) -> Iterator[Complement]:
 
 
 def _parts(report: Report | None) -> tuple[str, ...]:
-    """Return the components of a report in one line each, the best rated first."""
-    components = sorted(report.components, key=lambda each: -_axes(each)) if report else ()
+    """Return the components of a report in one line each, the best rated and proven first."""
+    components = sorted(
+        report.components if report else (), key=lambda each: -_axes(each) - (each.confidence or 0)
+    )
     return tuple(
         " ".join(f"{each.name} ({each.takes or '?'} -> {each.gives or '?'})".split())[:_PART_LENGTH]
         for each in components

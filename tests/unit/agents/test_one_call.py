@@ -40,7 +40,13 @@ from tests.unit.campaign.world import World
 _ALONE = agent_for(parameters=CoMindParameters())
 _BESIDE = agent_for(parameters=CoMindParameters(), community=VIEW)
 _HALF_AN_HOUR = Budget(seconds=1_800.0)
-_IDEA = {"text": "Grow deep trees.", "feasibility": 9, "potential": 4, "sources": ["R1", "R7", "none"]}
+_IDEA = {
+    "text": "Grow deep trees.",
+    "feasibility": 9,
+    "potential": 4,
+    "agreement": 5,
+    "made_from": ["R1", "R7", "none"],
+}
 _FOREST = "Extra trees on scaled columns, five hundred of them, with out-of-fold predictions by folds."
 _NET = "Two hidden layers with dropout learn embeddings of all kinds from noisy copies of each row."
 _DRAFTS = [
@@ -152,7 +158,8 @@ def test_its_result_is_in_pool_graph_and_journal(tmp_path: Path) -> None:
     assert _purposes(_BESIDE.plan(state))[:2] == ["attempt", "attempt"]
     assert "idea:idea-000" in graph_with_ideas(state, VIEW)
     told = journal_of(state, VIEW)
-    for line in ("- idea-000 (value 6, from ben/forest): Grow deep trees.", "- a net (novel): "):
+    rated = "value 6: potential 4, feasibility 9, agreement 5"
+    for line in (f"- idea-000 ({rated}, from ben/forest): Grow deep trees.", "- a net (novel): "):
         assert line in told
 
 

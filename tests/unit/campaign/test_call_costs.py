@@ -37,9 +37,18 @@ def test_filtering_takes_a_call_more() -> None:
 
 def test_what_is_read_follows_from_the_parameters() -> None:
     """Without a community only solutions are read; with one, each round reads what it samples."""
-    none = spec(iterations=3, coders=2, parameters={"notebooks_per_round": 4})
+    none = spec(iterations=3, coders=2, parameters={"notebooks_per_round": 4, "one_call_minutes": 0})
     there = none.model_copy(update={"community": "folder"})
     assert [CoMind.estimate(each).calls[0].times for each in (none, there)] == [4, 4 + 3 * (4 + 3)]
+
+
+def test_rounds_in_one_call_are_expected_where_time_is_short() -> None:
+    """Within `one_call_minutes` a round has no call for ideas; in a longer campaign half of them do."""
+    for minutes, most, ideas in ((60, 60, 0), (60, 0, 4), (120, 60, 2)):
+        values = {"iterations": 4, "parameters": {"one_call_minutes": most}}
+        expected = CoMind.estimate(spec(**values, budget=Budget(seconds=60.0 * minutes)))
+        times = {each.role: each.times for each in expected.calls}
+        assert (times["idea_proposer"], times["coordinator"]) == (ideas, 4)
 
 
 def test_it_is_told_in_one_line() -> None:
