@@ -16,10 +16,6 @@ _MANNERED = re.compile(
     r"\bmend(ed|s|ing)?\b",
     re.IGNORECASE,
 )
-_UNREVISED = {"agents/comind/prompts/coordinator.j2", "agents/comind/prompts/coordinator_system.j2"}
-"""Files that still have such words."""
-
-
 def _name(file: Path) -> str:
     return str(file.relative_to(_PACKAGE))
 
@@ -31,7 +27,7 @@ def test_a_prompt_file_says_who_reads_it(file: Path) -> None:
     assert _HEADER.fullmatch(first), first
 
 
-@pytest.mark.parametrize("file", [f for f in _FILES if _name(f) not in _UNREVISED], ids=_name)
+@pytest.mark.parametrize("file", _FILES, ids=_name)
 def test_a_prompt_has_no_mannered_words(file: Path) -> None:
     """Phrases that readers of prompts found unclear do not come back."""
     found = [each.group() for each in _MANNERED.finditer(file.read_text())]

@@ -31,6 +31,10 @@ _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
 _LONG_MINUTES = 20  # from which durations omit seconds
 _TITLE_LENGTH = 120
 _LINE_TOKENS = 60  # of a step's one-line summary
+_OF_COMMUNITY = (
+    "from the community; a notebook's `output/`, if there is one, has its author's predictions for "
+    "test.csv alone, which have no score here"
+)
 _CHARACTERS_PER_TOKEN = 4  # about
 _REFUSALS = 2  # how often in a row a model that is done too early is asked to continue
 # With less than this left the model may end an attempt: a share of its time, or two quick steps.
@@ -226,7 +230,7 @@ def mounted(work: Code, item: str, *, ran: bool) -> tuple[str, str]:
     score, the running time and the files of predictions, as far as recorded.
     """
     if "/" in item:
-        return f"input/{item}/", "from the community"
+        return f"input/{item}/", _OF_COMMUNITY
     if ran:
         return f"input/solutions/{item}/checkpoints/", "what the program above kept, if anything"
     path, memo = f"input/solutions/{item}/", memo_of(work, item)

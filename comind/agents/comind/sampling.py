@@ -131,6 +131,7 @@ def notebooks_to_start_from(
             ref=each.ref,
             title=each.title[:_TITLE_KEPT],
             result="; ".join(runs_of(each.ref, state))[:_RESULT_KEPT],
+            output=each.output,
         )
         for each in view.all_notebooks
         if each.ref in offered

@@ -234,6 +234,8 @@ class NotebookTitle(DatasetTitle):
 
     result: str = ""
     """Scores of attempts that started from it, in words."""
+    output: str = ""
+    """File in its folder with the predictions for test rows that its run on Kaggle wrote."""
 
 
 class Complement(Value):

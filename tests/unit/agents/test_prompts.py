@@ -112,3 +112,15 @@ def test_prompts_are_as_reviewed(name: str, tmp_path: Path) -> None:
     if os.environ.get("UPDATE_SNAPSHOTS"):
         snapshot.write_text(asked)
     assert asked == snapshot.read_text()
+
+
+def test_what_a_public_notebook_wrote_is_told_as_not_comparable(tmp_path: Path) -> None:
+    """The prompt for drafts names the file of its author's predictions, and no other notebook's."""
+    first, *others = VIEW.notebooks
+    written = first.model_copy(update={"output": "output/submission.csv"})
+    view = VIEW.model_copy(update={"notebooks": (written, *others)})
+    draft = {"title": "more trees", "kind": "novel", "method": "Grow more trees."}
+    prompt = _asked(tmp_path, drafting(after_one_round(), view), *[{"drafts": [draft]}] * 2)[0]
+    told = prompt.messages[-1].content
+    assert f"{first.ref}: {first.title} (a public notebook; output/submission.csv in" in told
+    assert told.count("not comparable") == 1
