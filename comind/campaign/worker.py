@@ -37,8 +37,9 @@ from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.campaign.work.ports import Models, Ports
 from comind.campaign.work.recorder import RecordedModel, Recorder, ReplayDivergedError
 from comind.domain.draft import Draft, Operator
+from comind.domain.metric import Paired
 from comind.domain.value import Payload
-from comind.errors import ReplyError, ServiceError
+from comind.errors import ReplyError, ServiceError, SubmissionError
 from comind.eventlog.log import EventLog, Record
 from comind.grading.grader_port import Grader
 from comind.llm.model_ports import ChatModel, Embedder
@@ -149,7 +150,8 @@ def _perform(
         )
     finally:
         context.close()
-    return _code_outcome(context, finish, failure, log.elapsed)
+    gain = _gain(work, context.state, folder, dependencies.grader)
+    return _code_outcome(context, finish, failure, log.elapsed).model_copy(update={"gain": gain})
 
 
 def _think(agent: Agent, work: Think, context: ThinkContext) -> Payload:
@@ -256,6 +258,21 @@ def _guarded(perform: Callable[[], T], nothing: T, folder: Path) -> tuple[T, Fai
         return nothing, Failure(cause=cause, message=message, traceback=traceback_of(error))
 
 
+def _gain(work: Code, state: AttemptState, folder: WorkFolder, grader: Grader) -> Paired | None:
+    """Return the paired difference of an attempt's result to its reference; None if either has none."""
+    if work.reference is None or state.best_score is None or state.best is None:
+        return None
+    other = CampaignFolder(folder.root.parent).work(work.reference.attempt)
+    pair = (
+        folder.validation_submission(state.best.step),
+        other.validation_submission(work.reference.step),
+    )
+    try:
+        return grader.compare(*pair) if pair[1].is_file() else None
+    except SubmissionError:
+        return None
+
+
 def _code_outcome(
     context: CodeContext, finish: CodeResult, failure: Failure | None, elapsed: float
 ) -> CodeOutcome:
@@ -276,6 +293,7 @@ def _code_outcome(
         cells=_summaries(state, ran)[-_SUMMARIES_KEPT:],
         report=finish.report,
         title=finish.title,
+        lesson=finish.lesson,
         result=finish.result,
         rejected=state.rejected,
         **_opening(context.work.draft, state),

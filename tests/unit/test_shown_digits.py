@@ -73,7 +73,7 @@ def test_the_page_on_security_has_these_bits() -> None:
     assert bits["score and interval"] == str(round(SCORE_BITS))
     assert bits["parts by target"] == str(round(12 * PART_BITS))
     assert bits["parts by block"] == str(round(4 * PART_BITS))
-    [paired] = (told for name, told in bits.items() if name.startswith("paired difference to"))
-    assert paired == str(round(PAIRED_BITS))
+    paired = [told for name, told in bits.items() if name.startswith("paired difference to")]
+    assert paired == 2 * [str(round(PAIRED_BITS))], "between steps, and to another attempt"
     assert grading_bits(8, 4, paired=True) == SCORE_BITS + 4 * PART_BITS + PAIRED_BITS + 3
     assert round(table_bits(8)) == 123

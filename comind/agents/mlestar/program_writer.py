@@ -1,6 +1,5 @@
 """Write programs, check them for leakage, run them, and debug those that fail."""
 
-import re
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -14,11 +13,10 @@ from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
 from comind.session.session_ports import CellResult, CellStatus
-from comind.system.syntax import parse_or_none
+from comind.system.code_blocks import replace_block
 
 _GOAL_LENGTH = 300
 _BLOCK_TRIES = 3  # until a model copies a block exactly
-_EMPTY_LINES = re.compile(r"\A(?:[ \t]*\n)+|\s+\Z")
 
 
 class Program(BaseModel):
@@ -163,15 +161,3 @@ class ProgramWriter:
         )
         self.notes.append(f"leakage, {outcome}: {reason}")
         return (corrected, "") if corrected else (program, f"the checker: leakage: {reason}")
-
-
-def replace_block(program: str, block: str, new: str) -> str | None:
-    """Return a program with another version of a block; None if it has no such lines, once.
-
-    None as well if the result is no Python. Empty lines around both are ignored.
-    """
-    lines = [_EMPTY_LINES.sub("", each) for each in (block, new)]
-    if not lines[0] or f"\n{program}\n".count(f"\n{lines[0]}\n") != 1:
-        return None
-    replaced = f"\n{program}\n".replace(f"\n{lines[0]}\n", f"\n{lines[1]}\n")[1:-1]
-    return None if parse_or_none(replaced) is None else replaced

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
-from comind.agents.mlestar.program_writer import BlockReply, ProgramWriter, replace_block
+from comind.agents.mlestar.program_writer import BlockReply, ProgramWriter
 from comind.agents.mlestar.star_requests import PLANNER, PROMPTS
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
 from comind.session.session_ports import CellStatus
+from comind.system.code_blocks import replace_block
 
 _FENCED = re.compile(r"^(`{3,})python\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 _MOST_ROWS, _PLAN_LENGTH = 20, 500

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from comind.domain.metric import MetricValue, ValidationScore
+from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.domain.spend import Spend
 from comind.domain.value import AnyText, Payload, Value
 from comind.grading.grader_port import ScoreBreakdown
@@ -56,6 +56,8 @@ class CodeResult(Value):
     report: str = ""
     title: str = ""
     """Of the best solution, if it differs from the draft."""
+    lesson: str = ""
+    """Which change moved the score, or did not, and why, in the words of the role."""
     result: Payload = Payload()
     """What the agent plans by, of its `Assignment`'s type."""
 
@@ -148,6 +150,10 @@ class CodeOutcome(Value):
     report: str = ""
     title: str = ""
     """Of the best solution, if it differs from the draft."""
+    lesson: str = Field(default="", exclude_if=lambda text: not text)
+    """Which change moved the score, or did not, and why, in the words of the role."""
+    gain: Paired | None = Field(default=None, exclude_if=lambda each: each is None)
+    """Paired difference to the work's `reference`; positive is better. None without one."""
     result: Payload = Field(default=Payload(), exclude_if=lambda result: not result.root)
     """Of the `Assignment`'s type; empty where the agent has none, and in older logs."""
     opening_score: ValidationScore | None = None

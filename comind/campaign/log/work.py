@@ -11,9 +11,19 @@ from comind.domain.draft import Blend, Draft, Operator
 from comind.domain.facts import FactSheet
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
-from comind.domain.value import Payload, Value
+from comind.domain.value import Name, Payload, Value
 
-__all__ = ["BASELINE_ROLE", "Code", "Compare", "Decision", "Done", "Think", "Wait", "Work"]
+__all__ = [
+    "BASELINE_ROLE",
+    "Code",
+    "Compare",
+    "Decision",
+    "Done",
+    "Reference",
+    "Think",
+    "Wait",
+    "Work",
+]
 
 
 BASELINE_ROLE = "baseline"
@@ -37,6 +47,13 @@ class Think(Value):
     """What attempts that had ended measured; filled in by the platform. Empty in older logs."""
 
 
+class Reference(Value):
+    """A scored step of another attempt, with which the result of an attempt is compared."""
+
+    attempt: Name
+    step: int
+
+
 class Code(Value):
     """One attempt: a draft, and a session in which it is implemented."""
 
@@ -49,6 +66,8 @@ class Code(Value):
     """The role whose model is called."""
     parents: tuple[str, ...] = ()
     """Ids of the work that this draft was made from."""
+    reference: Reference | None = Field(default=None, exclude_if=lambda each: each is None)
+    """What its result is compared with, row by row (`CodeOutcome.gain`); None in older logs."""
     inputs: tuple[str, ...] = ()
     """Mounts: ids of attempts, whose published solutions are mounted at `input/solutions/<id>`, and
     community items `owner/name`, mounted at `input/<owner>/<name>`."""

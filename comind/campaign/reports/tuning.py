@@ -6,14 +6,15 @@ optimism, `comind/domain/revealed_bits.py` that of bits.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work_state import AttemptState
 from comind.domain.metric import MetricValue, selection_optimism
-from comind.domain.revealed_bits import grading_bits, table_bits
+from comind.domain.revealed_bits import PAIRED_BITS, grading_bits, table_bits
 from comind.system.plurals import quantity
 
 _FEW_GRADINGS = 5  # with fewer, selection has hardly any effect
@@ -103,20 +104,28 @@ def _scores(state: AttemptState) -> Iterator[MetricValue]:
             yield cell.report.score.value
 
 
-def _bits(state: CampaignState, attempts: Iterable[AttemptState]) -> float:
+def _bits(state: CampaignState, attempts: Sequence[AttemptState]) -> float:
     """Return what agents' scores, differences, parts and order, and tables of errors, reveal."""
+    ended = [each.outcome for each in attempts]
+    gains = sum(isinstance(each, CodeOutcome) and each.gain is not None for each in ended)
     graded = [
         cell for each in attempts for cell in each.cells if cell.report is not None and cell.report.score
     ]
     newest = state.compared
     table = table_bits(len(newest.attempts)) if newest is not None and not newest.reason else 0.0
-    return state.comparisons * table + math.fsum(
-        grading_bits(
-            number,
-            sum(len(part.worst) for part in cell.report.parts if not part.public) if cell.report else 0,
-            paired=cell.gain is not None,
+    return (
+        state.comparisons * table
+        + gains * PAIRED_BITS
+        + math.fsum(
+            grading_bits(
+                number,
+                sum(len(part.worst) for part in cell.report.parts if not part.public)
+                if cell.report
+                else 0,
+                paired=cell.gain is not None,
+            )
+            for number, cell in enumerate(graded, 1)
         )
-        for number, cell in enumerate(graded, 1)
     )
 
 

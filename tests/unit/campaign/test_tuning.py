@@ -1,5 +1,6 @@
 """Use of the validation rows, read from a campaign's logs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.metric import Interval, Paired
-from comind.domain.revealed_bits import grading_bits, table_bits
+from comind.domain.revealed_bits import PAIRED_BITS, grading_bits, table_bits
 from comind.grading.grader_port import GradeReport
 from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.agents.rounds import state_of
@@ -61,6 +62,15 @@ def test_every_graded_step_counts() -> None:
     found = _tuning(_attempt(0.7, 0.8, folds=True), _attempt(0.75))
     assert (found.gradings, found.out_of_fold, found.rows) == (3, 2, 300)
     assert str(found).startswith("3 gradings that could reveal 84 bits, optimism about 0.0")
+
+
+def test_a_comparison_with_another_attempt_is_counted_in_bits() -> None:
+    """The paired difference of an attempt to its reference reveals as much as one between steps."""
+    around = Interval(low=0, high=0.1)
+    gain = Paired(difference=0.05, standard_error=0.02, interval=around)
+    outcome = scored(0.5).model_copy(update={"gain": gain})
+    compared = replace(_attempt(0.5), outcome=outcome)
+    assert _tuning(compared).bits == pytest.approx(_tuning(_attempt(0.5)).bits + PAIRED_BITS)
 
 
 def test_what_agents_were_shown_is_counted_in_bits() -> None:
