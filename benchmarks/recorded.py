@@ -109,6 +109,7 @@ def rules_of_reading(folder: Path, approach: str) -> list[dict[str, Any]]:
         {"reply": "Selection", "say": {"ideas": kept}},
         {"reply": "Preparation", "say": {"code": ""}},
         {"reply": "MonitorVerdict", "say": {"stop": False, "reason": "Nothing says that it is lost."}},
+        {"reply": "CritiqueReply", "say": {"findings": []}},
     ]
 
 

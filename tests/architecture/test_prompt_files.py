@@ -16,6 +16,8 @@ _MANNERED = re.compile(
     r"\bmend(ed|s|ing)?\b",
     re.IGNORECASE,
 )
+
+
 def _name(file: Path) -> str:
     return str(file.relative_to(_PACKAGE))
 

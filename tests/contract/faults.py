@@ -55,9 +55,9 @@ class FaultCase:
     """Seconds after which an endpoint that went away is there again."""
 
 
-GOOD = 12
-"""Requests of the campaign when nothing goes wrong: one report, two for ideas, one for drafts, and four
-for each of two attempts."""
+GOOD = 14
+"""Requests of the campaign when nothing goes wrong: one report, two for ideas, one for drafts, four for
+each of two attempts, and one for the critic to read each of their programs."""
 
 
 def answer(asked: EndpointRequest) -> str:
@@ -67,6 +67,7 @@ def answer(asked: EndpointRequest) -> str:
         "paths": "Brainstorm",
         "drafts": "Drafts",
         "summary": "AttemptReport",
+        "findings": "CritiqueReply",
         "ideas": "Selection",
     }
     in_words = next((name for key, name in by_key.items() if f'- "{key}":' in last), "CodingStep")
@@ -83,6 +84,8 @@ def answer(asked: EndpointRequest) -> str:
             return json.dumps({"drafts": [_draft("one", "novel"), _draft("two", "baseline")]})
         case "AttemptReport":
             return json.dumps({"summary": "It grew.", "improvements": []})
+        case "CritiqueReply":
+            return json.dumps({"findings": []})
         case _:
             return _step(asked.text)
 

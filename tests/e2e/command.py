@@ -33,9 +33,10 @@ QUIET: list[dict[str, Any]] = [
     {"reply": "Brainstorm", "say": {"paths": []}},
     {"reply": "Preparation", "say": {"code": ""}},
     {"reply": "AttemptReport", "say": {"summary": "Nothing."}},
+    {"reply": "CritiqueReply", "say": {"findings": []}},
     {"reply": "MonitorVerdict", "say": {"stop": False}},
 ]
-"""Rules of a scripted model whose reading and reports say nothing, and whose monitor stops nothing."""
+"""Rules of a scripted model whose reading and reports say nothing; monitor and critic find nothing."""
 
 
 @dataclass

@@ -101,6 +101,7 @@ def _rules() -> list[dict[str, Any]]:
         ),
         _rule("MonitorVerdict", {"stop": True, "quote": "I am stuck", "reason": "It looks stuck."}),
         _rule("AttemptReport", {"summary": "A straight border is enough."}),
+        _rule("CritiqueReply", {"findings": []}),
     ]
 
 

@@ -54,7 +54,8 @@ def test_a_bad_day_of_an_endpoint_costs_time_and_no_token(tmp_path: Path, shared
     [ledger] = (tmp_path / "mlruns").rglob("ledger.csv")
     rows = list(csv.DictReader(ledger.read_text().splitlines()))
     asked = [row for row in rows if row["model"] == "test-model"]
-    assert {row["role"] for row in asked} == {"analyzer", "idea_proposer", "coordinator", "coding_agent"}
+    roles = {"analyzer", "idea_proposer", "coordinator", "coding_agent", "critic"}
+    assert {row["role"] for row in asked} == roles
     assert sum(int(row["retries"]) for row in asked) == 4
 
     def total(*names: str) -> float:

@@ -75,6 +75,7 @@ def _rules() -> list[dict[str, Any]]:
         {"reply": "CodingStep", "contains": "# Your draft: all the same", "say": step["same"]},
         {"reply": "CodingStep", "say": {"goal": "over", "code": ""}},
         {"reply": "AttemptReport", "say": {"summary": "It was handed in."}},
+        {"reply": "CritiqueReply", "say": {"findings": []}},
     ]
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from comind.agents.comind.analyzer import Analysis
 from comind.agents.comind.coding_agent import AttemptReport, CodingStep
+from comind.agents.comind.critic import CritiqueReply
 from comind.agents.comind.draft_replies import Drafts
 from comind.agents.comind.idea_proposer import Brainstorm, Selection
 from comind.campaign.log.work_events import MonitorVerdict
@@ -27,7 +28,7 @@ _TYPES: dict[str, type[BaseModel]] = {
     each.__name__: each
     for each in (
         *(Analysis, Brainstorm, Selection, Drafts, CodingStep, AttemptReport),
-        MonitorVerdict,  # asked where a cell is slow
+        *(MonitorVerdict, CritiqueReply),  # asked where a cell is slow, and of finalists
     )
 }
 

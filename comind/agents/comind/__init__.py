@@ -17,6 +17,9 @@
     coding_agent    turns a draft into a solution, cell by cell
     opening, adapt  what runs before the model's first cell: a program, or a public notebook
     conversation    the messages of an attempt, compacted at stated limits
+    lessons         what each attempt gained over its parent, with the evidence
+    from_others     what an attempt is told of others as it begins
+    critic          reads the best programs for leakage, and tests it by running without it
     pool            reports, ideas and drafts of all rounds, and their graph
     sizes           token limits, and the expected model calls
     journal         the campaign on one page

@@ -1,6 +1,7 @@
 """The Coding Agent: turn a draft into a solution, one cell after another (paper, section 4.2)."""
 
 import re
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -9,12 +10,14 @@ from comind.agents.comind.conversation import TEMPLATES, Conversation, Turn, fir
 from comind.agents.comind.opening import Opening, run_opening
 from comind.agents.comind.shared_solutions import memo_of
 from comind.agents.comind.sizes import Sizes
+from comind.agents.comind.thoughts import CODING, CodingFacts, CoMindParameters
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.work.context import CodeContext
 from comind.campaign.work.prompts import LARGE_CONTEXT
 from comind.campaign.work.step import Step
+from comind.domain.facts import FactSheet
 from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
@@ -29,7 +32,7 @@ _FEW_STEPS = 2  # with so few left, none is used to define `submit`
 _SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
 _LONG_MINUTES = 20  # from which durations omit seconds
-_TITLE_LENGTH = 120
+_TITLE_LENGTH, _LESSON_LENGTH = 120, 400
 _LINE_TOKENS = 60  # of a step's one-line summary
 _OF_COMMUNITY = (
     "from the community; a notebook's `output/`, if there is one, has its author's predictions for "
@@ -85,26 +88,36 @@ class AttemptReport(BaseModel):
     summary: Text = Field(description="what the best solution does, and what it showed")
     improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
     title: str = Field(default="", description="what the best solution is, in a few words")
+    lesson: str = Field(
+        default="", description="one sentence: which change moved the score, or did not, and why"
+    )
 
 
-def implement(problem: Problem, work: Code, context: CodeContext, patience: int) -> CodeResult:
+def implement(
+    problem: Problem, work: Code, context: CodeContext, settings: CoMindParameters
+) -> CodeResult:
     """Implement a draft until steps or time run out, the model is done, or scores reach a plateau.
 
     A plateau (early stopping) is `patience` scored steps in a row, none of which gains more than the
-    standard error of its paired difference to the best before it.
+    standard error of its paired difference to the best before it. With `isolation`, or without
+    `neighbours`, feedback has no news of other attempts.
     """
+    alone = settings.isolation or not settings.neighbours
+    measured = context.measured.of_baseline() if settings.isolation else context.measured
     sizes = Sizes.of(context.context_tokens)
     stack = _stack(problem, work)
     begun = run_opening(problem, context, _frame(problem, folds=bool(problem.folds)), stack)
     submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, context)
     conversation = Conversation(
-        _task_messages(problem, context, sizes, begun=begun, stack=stack, submit=submit),
+        _task_messages(
+            problem, context, sizes, begun=begun, stack=stack, submit=submit, measured=measured
+        ),
         context_tokens=context.context_tokens,
         reply_tokens=context.reply_tokens(sizes.cell_reply),
         most_tokens=sizes.steps,
     )
     refusals, last_error, without_gain = 0, "", 0
-    while context.steps_left > 0 and context.seconds_left > 0 and without_gain < patience:
+    while context.steps_left > 0 and context.seconds_left > 0 and without_gain < settings.patience:
         prompt = ModelRequest(
             role=work.role, messages=conversation.messages, max_tokens=sizes.cell_reply
         )
@@ -128,6 +141,7 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
         without_gain = _steps_without_gain(step, without_gain)
         error = _last_error_line(step)
         repeated = bool(error) and error == last_error
+        step = replace(step, neighbours=()) if alone else step
         feedback = _feedback(problem, step, context, sizes, conversation.room, repeated=repeated)
         best = answer.value.code if context.state.best != before else ""
         conversation.add(Turn(answer.text, feedback, _summary(answer.value.goal, step, context), best))
@@ -175,7 +189,11 @@ def _report(
     except ReplyError as error:
         return CodeResult(report=f"{result} The model gave no report: {error}")
     lines = [report.summary, *(f"- {each}" for each in report.improvements)]
-    return CodeResult(report="\n".join(lines), title=one_line(report.title, _TITLE_LENGTH))
+    return CodeResult(
+        report="\n".join(lines),
+        title=one_line(report.title, _TITLE_LENGTH),
+        lesson=one_line(report.lesson, _LESSON_LENGTH),
+    )
 
 
 def _define_submit(problem: Problem, context: CodeContext) -> bool:
@@ -190,18 +208,28 @@ def _define_submit(problem: Problem, context: CodeContext) -> bool:
 
 
 def _task_messages(
-    problem: Problem, context: CodeContext, sizes: Sizes, *, begun: Opening, stack: str, submit: bool
+    problem: Problem,
+    context: CodeContext,
+    sizes: Sizes,
+    *,
+    begun: Opening,
+    stack: str,
+    submit: bool,
+    measured: FactSheet,
 ) -> tuple[Message, ...]:
     work = context.work
     starts = [each for each in work.inputs if "/" not in each and begun.ran == "codebase"]
     large = context.context_tokens >= LARGE_CONTEXT
     large = large or bool(work.draft.members)  # a stack is fitted on out-of-fold predictions
     folds = bool(problem.folds) and large
+    others = CODING.facts_of(work) or CodingFacts()
     return first_messages(
         "coding_system",
         "coding_task",
         problem=problem,
         draft=work.draft,
+        lessons=others.lessons,
+        components=others.components,
         budget=work.budget,
         begun=begun,
         scored=context.state.best_score,
@@ -212,7 +240,7 @@ def _task_messages(
         sizes=sizes,
         room={"description": sizes.description, "preview": sizes.preview, "columns": sizes.columns},
         resources=context.resources,
-        measured=context.measured,
+        measured=measured,
         inputs=[mounted(work, each, ran=each in starts[:1]) for each in work.inputs],
         steps=context.steps_left,
         reply_tokens=context.reply_tokens(sizes.cell_reply),

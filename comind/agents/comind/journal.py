@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from comind.agents.comind.critic import Trial, trials
 from comind.agents.comind.idea_proposer import memo_of
+from comind.agents.comind.lessons import Lesson, all_lessons
 from comind.agents.comind.memos import Idea
 from comind.agents.comind.pool import (
     Pool,
@@ -45,6 +47,8 @@ def journal_of(state: CampaignState, view: CommunityView) -> str:
         lines += [*(stages[record.id][1:] if goes_on else stages[record.id]), ""]
         over = over or record.id in drafting
     lines += ["## Attempts", "", *attempt_lines(state), "", *step_lines(state)]
+    lines += ["## Lessons", "", *(_lesson(each) for each in all_lessons(state)), ""]
+    lines += ["## The critic", "", *_verdicts(state), ""]
     lines += ["## What came of the community", "", *_influence(state, view), ""]
     return "\n".join(lines)
 
@@ -104,6 +108,46 @@ def _report(report: Report, why: str) -> str:
         name = f"{name}, {report.title}"
     weak = f" Weaknesses: {plain('; '.join(report.weaknesses))}" if report.weaknesses else ""
     return f"- {plain(name)} ({why}): {plain(report.summary)} ({memo_of(report).ratings}){weak}"
+
+
+def _lesson(lesson: Lesson) -> str:
+    how = "" if lesson.paired else ", from the two scores"
+    parts = f"; {', '.join(lesson.parts)}" if lesson.parts else ""
+    said = f". Its author: {plain(lesson.said)}" if lesson.said else ""
+    gain = f"{lesson.gain:+.3g} (standard error {lesson.error:.2g}{how}; ran {lesson.seconds:.0f} s"
+    lines = f"{lesson.added} lines added, {lesson.removed} removed"
+    return (
+        f"- {lesson.attempt} against {lesson.parent}: {lesson.verdict}, {gain}{plain(parts)}), {lines}: "
+        f"{plain(lesson.title)}{said}"
+    )
+
+
+def _verdicts(state: CampaignState) -> Iterator[str]:
+    """Yield what the critic found in each program, and what came of its re-run."""
+    for trial in trials(state):
+        name, found = trial.finalist.id, trial.critique.findings
+        yield f"- {name}: {_came_of(trial) if found else 'no fault was found'}"
+        yield from (f"  - {each.fault}: {plain(each.line)}: {plain(each.why)}" for each in found)
+        yield from (
+            f"  - not in the program, so ignored: {plain(each)}" for each in trial.critique.dropped
+        )
+
+
+def _came_of(trial: Trial) -> str:
+    """Return what the re-run without the faults says of them."""
+    if trial.rerun is None:
+        return "not run without it: " + (
+            "there was no time" if trial.critique.corrected else "nothing could be removed"
+        )
+    run, gain = trial.rerun, trial.gain
+    if run.outcome is None or gain is None:
+        return f"{run.id} without it: {plain(run.result)}"
+    scores = f"{run.id} without it: {plain(str(run.score))}, {gain.difference:+.3g}"
+    if trial.condemned is not None:
+        return f"rejected; {scores}, so the line does not help"
+    if gain.difference < -gain.error:
+        return f"kept; {scores}, so the line helps on rows whose labels it does not have"
+    return f"kept; {scores}"
 
 
 def _influence(state: CampaignState, view: CommunityView) -> Iterator[str]:

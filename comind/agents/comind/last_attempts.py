@@ -1,6 +1,5 @@
 """Draft attempts for the end of a campaign, when too little time is left to think about a round."""
 
-from comind.agents.comind.shared_solutions import with_solutions
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_items import Attempt
@@ -49,11 +48,10 @@ def _extending(state: CampaignState, attempt: Attempt, number: int) -> Code:
         sources=(attempt.id,),
         inputs=(attempt.id, *read),
     )
-    work = Code(
+    return Code(
         operator=Operator.IMPROVE,
         draft=draft,
         parents=(attempt.id,),
         inputs=draft.inputs,
         budget=state.work_budget(),
     )
-    return with_solutions(state, work)

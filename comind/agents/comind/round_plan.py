@@ -2,15 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
 
 from comind.agents.comind.analyzer import analyze, reading_facts
 from comind.agents.comind.coding_agent import implement
 from comind.agents.comind.coordinator import coordinate, prepare
+from comind.agents.comind.critic import (
+    CRITICIZE,
+    critic_work,
+    criticize,
+    is_rerun,
+    rejected_by_critic,
+    rerun,
+)
 from comind.agents.comind.drafting_facts import drafting_facts, prepares
+from comind.agents.comind.from_others import told
 from comind.agents.comind.idea_proposer import propose, proposing_facts
 from comind.agents.comind.journal import journal_of
 from comind.agents.comind.last_attempts import is_last, last_attempts
+from comind.agents.comind.lessons import lessons_of
 from comind.agents.comind.pool import (
     Pool,
     graph_with_ideas,
@@ -21,7 +31,6 @@ from comind.agents.comind.pool import (
 )
 from comind.agents.comind.samples import SAMPLES
 from comind.agents.comind.search_phase import attempt_budget
-from comind.agents.comind.shared_solutions import with_solutions
 from comind.agents.comind.sizes import estimate
 from comind.agents.comind.thoughts import (
     ANALYZE,
@@ -32,6 +41,7 @@ from comind.agents.comind.thoughts import (
     CoMindParameters,
     Drafting,
     Preparing,
+    Proposing,
     RoundDrafts,
 )
 from comind.campaign.agent import Agent, Role
@@ -47,7 +57,10 @@ from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Value
 
+FactsT = TypeVar("FactsT", Proposing, Drafting)
+
 _LATE_SHARE = 0.5  # of the campaign's time, left at which a later round can be one call
+_BESIDE_ROUNDS = (PREPARE.name, CRITICIZE.name)
 _METHOD_SHOWN = 1_000  # characters of a draft's method for whoever writes the preparation
 
 
@@ -65,23 +78,35 @@ class CoMind(Agent):
         "idea_proposer": Role("brainstorms, then filters and rebuilds ideas"),
         "coordinator": Role("turns ideas into distinct drafts"),
         "coding_agent": Role("implements a draft, cell by cell"),
+        "critic": Role("looks for leakage in the best programs"),
     }
-    purposes = (ANALYZE, PROPOSE, COORDINATE, OPEN, PREPARE)
+    purposes = (ANALYZE, PROPOSE, COORDINATE, OPEN, PREPARE, CRITICIZE)
     prompts = ("comind.agents.comind",)
     samples = SAMPLES
 
     def plan(self, state: CampaignState) -> Decision:
+        """Plan what rounds need, and the critic's work; called again after each plan until it waits.
+
+        Re-runs are short and come first; programs are read when nothing else can be planned.
+        """
+        planned = self._plan_round(state)
+        critical = critic_work(state, self.settings, over=isinstance(planned, Done))
+        reruns = [each for each in critical if isinstance(each, Code)]
+        if reruns:
+            return list(reruns)
+        return planned if isinstance(planned, list) else critical or planned
+
+    def _plan_round(self, state: CampaignState) -> Decision:
         """Plan attempts at waiting drafts for free slots; when none waits, the next thought.
 
         Thinking needs no core, so it begins before a slot is free.
         """
         pool = pool_of(state)
-        planned = sum(
-            not (attempt.work.is_baseline or is_last(attempt.work)) for attempt in state.works.attempts()
-        )
+        works = [attempt.work for attempt in state.works.attempts()]
+        planned = sum(not (each.is_baseline or is_last(each) or is_rerun(each)) for each in works)
         waiting = pool.drafts[planned:]
         if waiting:
-            attempts = [self._attempt(state, draft) for draft in waiting[: state.free_slots()]]
+            attempts = [self._attempt(state, pool, draft) for draft in waiting[: state.free_slots()]]
             if not attempts:
                 return Wait()
             later = len(waiting) > len(attempts) or _end_of_rounds(state, self.settings) is None
@@ -89,7 +114,7 @@ class CoMind(Agent):
         stages = [
             record
             for record in state.works
-            if isinstance(record.work, Think) and record.work.purpose != PREPARE.name
+            if isinstance(record.work, Think) and record.work.purpose not in _BESIDE_ROUNDS
         ]
         if any(thought.in_flight for thought in stages):
             return Wait()
@@ -97,7 +122,7 @@ class CoMind(Agent):
 
     def remainder(self, state: CampaignState) -> Sequence[Code]:
         """Extend the best solutions while there is no time for another round."""
-        return last_attempts(state)
+        return [self._told(state, pool_of(state), work) for work in last_attempts(state)]
 
     def think(self, work: Think, context: ThinkContext) -> Value:
         """Carry out one stage of a round."""
@@ -114,12 +139,20 @@ class CoMind(Agent):
                 return coordinate(self.problem, self.community, facts, context, opening=True)
             case PREPARE.name:
                 return prepare(self.problem, PREPARE.facts_of(work), context)
+            case CRITICIZE.name:
+                return criticize(self.problem, CRITICIZE.facts_of(work), context)
             case _:
                 return super().think(work, context)
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
-        """Implement one draft."""
-        return implement(self.problem, work, context, self.settings.patience)
+        """Implement one draft, or run a program without what the critic found."""
+        if is_rerun(work):
+            return rerun(work, context)
+        return implement(self.problem, work, context, self.settings)
+
+    def rejections(self, state: CampaignState) -> Mapping[str, str]:
+        """Return the programs that score as well without a leak that the critic found."""
+        return rejected_by_critic(state)
 
     @classmethod
     def journal(cls, state: CampaignState, community: CommunityView) -> str:
@@ -140,6 +173,22 @@ class CoMind(Agent):
     def estimate(cls, spec: CampaignSpec) -> Expected:
         """Return the expected model calls of a campaign."""
         return estimate(spec)
+
+    def _told(self, state: CampaignState, pool: Pool, work: Code) -> Code:
+        """Add to an attempt what it is compared with, and what it is told of others."""
+        return told(
+            state,
+            pool,
+            work,
+            lessons=self.settings.lessons and not self.settings.isolation,
+            shared=not self.settings.isolation,
+        )
+
+    def _with_lessons(self, state: CampaignState, facts: FactsT) -> FactsT:
+        """Add what attempts gained over their parents to the facts of a thought."""
+        if not self.settings.lessons:
+            return facts
+        return facts.model_copy(update={"lessons": lessons_of(state)})
 
     def _next_thought(self, state: CampaignState, pool: Pool, last: WorkRecord | None) -> Decision:
         """Continue the round, or begin the next one.
@@ -193,7 +242,7 @@ class CoMind(Agent):
         if self._in_one_call(state):
             return self._drafts(state, pool, refused, opening=True)
         facts = proposing_facts(state, pool, refused, memory=self.settings.idea_memory)
-        return [PROPOSE.work(facts)]
+        return [PROPOSE.work(self._with_lessons(state, facts))]
 
     def _drafts(
         self, state: CampaignState, pool: Pool, refused: str, *, opening: bool = False
@@ -204,7 +253,7 @@ class CoMind(Agent):
         facts = drafting_facts(
             state, pool, self.community, refused, settings=self.settings, opening=opening
         )
-        return [(OPEN if opening else COORDINATE).work(facts)]
+        return [(OPEN if opening else COORDINATE).work(self._with_lessons(state, facts))]
 
     def _preparation(self, state: CampaignState) -> list[Think]:
         """Return the thought that writes the first preparation beside attempts, if one is due.
@@ -221,7 +270,7 @@ class CoMind(Agent):
         methods = tuple(d.method[:_METHOD_SHOWN] for d in opened[rounds[-1].id].drafts)
         return [PREPARE.work(Preparing(folds=folds, methods=methods))]
 
-    def _attempt(self, state: CampaignState, draft: Draft) -> Code:
+    def _attempt(self, state: CampaignState, pool: Pool, draft: Draft) -> Code:
         """Plan an attempt; a fresh one begins with the preparation that was written meanwhile."""
         fresh = not draft.codebase and not draft.members
         if fresh and not draft.preparation and prepares(state, self.settings):
@@ -236,7 +285,7 @@ class CoMind(Agent):
             inputs=draft.inputs,
             budget=attempt_budget(state, rounds[-1].facts.phase if rounds else "", draft),
         )
-        return with_solutions(state, work)
+        return self._told(state, pool, work)
 
 
 class _EmptyRounds(NamedTuple):
@@ -272,7 +321,7 @@ def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | N
 def _busy(state: CampaignState) -> bool:
     """Whether attempts or stages of a round are in flight."""
     return any(
-        not (isinstance(each.work, Think) and each.work.purpose == PREPARE.name)
+        not (isinstance(each.work, Think) and each.work.purpose in _BESIDE_ROUNDS)
         for each in state.works.in_flight()
     )
 

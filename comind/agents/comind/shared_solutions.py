@@ -10,15 +10,14 @@ _MOST = 3  # attempts with out-of-fold predictions, besides the baseline
 _RESULT_LENGTH = 200
 
 
-def with_solutions(state: CampaignState, work: Code) -> Code:
+def with_solutions(state: CampaignState, work: Code, *, shared: bool = True) -> Code:
     """Return an attempt that also mounts the baseline and the best solutions that can be stacked.
 
     These are attempts that submitted out-of-fold predictions. What is told of each mounted attempt is
-    recorded with the work. The members of an ensemble are mounted alone; programs predict nothing.
+    recorded with the work. The members of an ensemble, and without `shared` what a draft comes from, are
+    mounted alone.
     """
-    if state.submits_programs:
-        return work
-    if not work.draft.members:
+    if shared and not work.draft.members and not state.submits_programs:
         scored = state.works.best_first()
         baseline = [each.id for each in scored if each.work.is_attempt_0]
         stacked = [each.id for each in scored if each.outcome and each.outcome.out_of_fold][:_MOST]

@@ -72,6 +72,7 @@ class Sizes(Value):
     """Of a score's parts by target or block of rows."""
     complements_shown: Annotated[int, (0, 5)]
     """Of what the best solution did not come from."""
+    lessons_shown: Annotated[int, (3, 10)]
 
     @classmethod
     def of(cls, context_tokens: int) -> "Sizes":
@@ -119,6 +120,7 @@ def estimate(spec: CampaignSpec) -> Expected:
         ExpectedCalls(PROPOSE.role, _ideas_usage(spec, once), staged),
         ExpectedCalls(COORDINATE.role, once, rounds),
         ExpectedCalls("coding_agent", _attempt_usage(spec), rounds * spec.coders),
+        *_critic_calls(spec, rounds * spec.coders),
     )
     attempts, steps = quantity(spec.coders, "attempt"), quantity(spec.steps, "step")
     return Expected(f"{quantity(rounds, 'round')}{guess} of {attempts}, {steps}", calls)
@@ -140,6 +142,17 @@ def _ideas_usage(spec: CampaignSpec, brainstorm: Usage) -> Usage:
     sent = brainstorm.prompt_tokens
     read = Usage(prompt_tokens=sent + _THOUGHT, cached_tokens=int(_CACHED * sent))
     return brainstorm + read + Usage(completion_tokens=_THOUGHT)
+
+
+def _critic_calls(spec: CampaignSpec, attempts: int) -> tuple[ExpectedCalls, ...]:
+    """Return the expected calls of the critic; none without it."""
+    known = CoMindParameters.model_validate(spec.parameters)
+    if not known.critic:
+        return ()
+    sizes = _sizes(spec, "critic")
+    shown = int(_USED * (sizes.outline + sizes.data_outline + sizes.start_code))
+    usage = Usage(prompt_tokens=shown, completion_tokens=_THOUGHT)
+    return (ExpectedCalls("critic", usage, min(known.critic_calls, attempts)),)
 
 
 def _attempt_usage(spec: CampaignSpec) -> Usage:

@@ -7,6 +7,7 @@ truncated when work is planned, so that a replay sees the same.
 
 from pydantic import Field
 
+from comind.agents.comind.lessons import Lesson
 from comind.agents.comind.memos import Idea, IdeaMemo, ReportMemo
 from comind.campaign.log.work_items import Assignment, NoResult, Purpose
 from comind.domain.draft import Draft
@@ -54,6 +55,21 @@ class CoMindParameters(Value):
     )
     max_empty_rounds: int = Field(
         default=6, ge=1, description="rounds in a row without a draft after which a campaign ends"
+    )
+    lessons: bool = Field(
+        default=True, description="whether roles see what earlier attempts gained over their parents"
+    )
+    isolation: bool = Field(
+        default=False, description="whether an attempt sees its draft and its feedback alone"
+    )
+    neighbours: bool = Field(
+        default=True, description="whether feedback has news of attempts that run at the same time"
+    )
+    critic: bool = Field(
+        default=True, description="whether the best programs are read for leakage, and run without it"
+    )
+    critic_calls: int = Field(
+        default=8, ge=0, description="programs that the critic reads in a campaign, one request each"
     )
 
 
@@ -170,6 +186,8 @@ class Proposing(Value):
     """Time budget of an attempt, with the model's calls."""
     refused: str = ""
     """Why the previous round had no draft."""
+    lessons: tuple[Lesson, ...] = ()
+    """What earlier attempts gained over their parents; empty in older logs."""
 
 
 class Ideas(Value):
@@ -324,6 +342,8 @@ class Drafting(Value):
     earlier: tuple[Earlier, ...] = ()
     feasibility: dict[str, int] = {}
     """Of ideas, community items and solutions, where it is known."""
+    lessons: tuple[Lesson, ...] = ()
+    """What earlier attempts gained over their parents; empty in older logs."""
 
 
 class RoundDrafts(Value):
@@ -367,11 +387,27 @@ class SolutionMemo(Value):
     """Whether it has predictions for train.csv, too."""
 
 
+class OtherComponent(Value):
+    """A component of a solution that a draft does not come from."""
+
+    of: str
+    """Id of its attempt."""
+    result: str
+    """Score of the attempt, in words."""
+    name: str
+    takes: str = ""
+    gives: str = ""
+    effectiveness: int = 0
+
+
 class CodingFacts(Value):
     """What an attempt is told beside its draft."""
 
     solutions: tuple[SolutionMemo, ...] = ()
     """Of `Code.inputs`, those that are attempts."""
+    lessons: tuple[Lesson, ...] = ()
+    components: tuple[OtherComponent, ...] = ()
+    """Of other solutions."""
 
 
 ANALYZE = Purpose("analyze", "analyzer", Reading, Reports)

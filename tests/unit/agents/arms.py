@@ -44,6 +44,7 @@ REPLIES: dict[str, dict[str, Any]] = {
     "AttemptReport": {"summary": "It works."},
     "Brainstorm": {"paths": [{"approach": "Trees.", "ideas": [{"text": "Grow a forest."}]}]},
     "CodingStep": {"goal": "try", "code": "good"},
+    "CritiqueReply": {"findings": []},
     "Complexity": {"task": 1, "solution": 1},
     "Drafts": {"drafts": [{"title": "A forest", "kind": "novel", "method": "Trees."}]},
     "Labels": {"numbers": [1]},

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from comind.agents.comind.analyzer import Analysis
 from comind.agents.comind.coding_agent import AttemptReport, CodingStep
+from comind.agents.comind.critic import CRITICIZE, CritiqueReply, Finalist
 from comind.agents.comind.draft_replies import Drafts, OpenDrafts, Preparation
 from comind.agents.comind.idea_proposer import Brainstorm, Selection
 from comind.agents.comind.thoughts import ANALYZE, PREPARE, Preparing
@@ -67,6 +68,11 @@ def _work(role: str) -> tuple[Think | Code, int]:
         return work, len(facts.sampled) + len(facts.solutions)
     if role == "idea_proposer":
         return proposing(state), 4  # brainstorm and selection, each once more for unknown sources
+    if role == "critic":
+        program = "train = 1\ngood = train"
+        return CRITICIZE.work(
+            Finalist(id="attempt-001", title="t", score="s", code=program, seconds=1)
+        ), 1
     if role == "coordinator":
         return drafting(state, VIEW), 2
     if role == "opening":
@@ -172,6 +178,7 @@ _TRIED: dict[str, Callable[[st.DataObject], None]] = {
     "opening": partial(_converse, "opening"),
     "preparation": partial(_converse, "preparation"),
     "coding_agent": partial(_converse, "coding_agent"),
+    "critic": partial(_converse, "critic"),
     "evaluator": _write_an_evaluator,
     "monitor": _watch_a_cell,
 }
@@ -205,7 +212,7 @@ def test_no_reply_breaks_a_role_at_length(role: str) -> None:
 @pytest.mark.parametrize(
     "reply_type",
     [
-        *(Analysis, Brainstorm, Selection, Drafts, CodingStep, AttemptReport),
+        *(Analysis, Brainstorm, Selection, Drafts, CodingStep, AttemptReport, CritiqueReply),
         *(OpenDrafts, Preparation),
         *(SplitScript, EvaluateScript, MonitorVerdict),
     ],
