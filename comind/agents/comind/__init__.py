@@ -1,7 +1,8 @@
 """CoMind: a community of roles around a shared pool of solutions (paper, section 4).
 
     rounds          plans rounds without a barrier between them
-    thoughts        parameters; facts and results of the purposes of a round
+    parameters      limits and switches
+    thoughts        facts and results of the purposes of a round
     sampling        draws what a round reads, and the datasets that it is offered
     analyzer        turns items into rated reports, and checks claims against scores
     idea_proposer   brainstorms, filters and rebuilds ideas

@@ -7,19 +7,11 @@ from datetime import datetime
 from pydantic import Field
 
 from comind.agents.comind.conversation import TEMPLATES
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, runs_of
 from comind.agents.comind.sampling import TIERS, sample_round
 from comind.agents.comind.sizes import first_request
-from comind.agents.comind.thoughts import (
-    ANALYZE,
-    CoMindParameters,
-    Component,
-    Item,
-    Ratings,
-    Reading,
-    Report,
-    Reports,
-)
+from comind.agents.comind.thoughts import ANALYZE, Component, Item, Ratings, Reading, Report, Reports
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.work.context import ThinkContext

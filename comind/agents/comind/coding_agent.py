@@ -8,9 +8,10 @@ from pydantic import BaseModel, Field, model_validator
 
 from comind.agents.comind.conversation import TEMPLATES, Conversation, Turn, first_messages
 from comind.agents.comind.opening import Opening, run_opening
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.shared_solutions import memo_of
 from comind.agents.comind.sizes import Sizes
-from comind.agents.comind.thoughts import CODING, CodingFacts, CoMindParameters
+from comind.agents.comind.thoughts import CODING, CodingFacts
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames

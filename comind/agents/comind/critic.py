@@ -11,8 +11,8 @@ from typing import NamedTuple
 from pydantic import BaseModel, Field
 
 from comind.agents.comind.lessons import Gain, gain_over, reference_of
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.sizes import first_request
-from comind.agents.comind.thoughts import CoMindParameters
 from comind.campaign.agent import programs_left
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeResult

@@ -5,6 +5,7 @@ from comind.agents.comind.draft_replies import CODE_KEPT, TITLE_LENGTH
 from comind.agents.comind.ensembles import comparison_table, correlation_limit
 from comind.agents.comind.idea_proposer import best_reports
 from comind.agents.comind.memos import IdeaMemo
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import (
     Pool,
     complements,
@@ -22,13 +23,7 @@ from comind.agents.comind.search_phase import (
     phase_of,
     ranked_starts,
 )
-from comind.agents.comind.thoughts import (
-    CoMindParameters,
-    Drafting,
-    Earlier,
-    StartingPoint,
-    Tried,
-)
+from comind.agents.comind.thoughts import Drafting, Earlier, StartingPoint, Tried
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt
 from comind.community.provenance import Graph, NodeKind

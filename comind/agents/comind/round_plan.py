@@ -21,6 +21,7 @@ from comind.agents.comind.idea_proposer import propose, proposing_facts
 from comind.agents.comind.journal import journal_of
 from comind.agents.comind.last_attempts import is_last, last_attempts
 from comind.agents.comind.lessons import lessons_of
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import (
     Pool,
     graph_with_ideas,
@@ -38,7 +39,6 @@ from comind.agents.comind.thoughts import (
     OPEN,
     PREPARE,
     PROPOSE,
-    CoMindParameters,
     Drafting,
     Preparing,
     Proposing,

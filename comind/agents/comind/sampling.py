@@ -30,14 +30,9 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, graph_with_ideas, runs_of
-from comind.agents.comind.thoughts import (
-    COORDINATE,
-    CoMindParameters,
-    DatasetTitle,
-    NotebookTitle,
-    Sampled,
-)
+from comind.agents.comind.thoughts import COORDINATE, DatasetTitle, NotebookTitle, Sampled
 from comind.campaign.log.campaign_state import CampaignState
 from comind.community.provenance import Graph, NodeKind, node_id
 from comind.community.ranking import discussion_parts, log_share, notebook_parts, rank_shares

@@ -3,7 +3,8 @@
 from typing import Annotated, Any
 
 from comind.agents.comind.conversation import first_messages
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
+from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.log.campaign_settings import NONE
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.work_items import Purpose

@@ -5,8 +5,9 @@ from typing import Any
 from comind.agents.comind.analyzer import reading_facts
 from comind.agents.comind.drafting_facts import drafting_facts
 from comind.agents.comind.idea_proposer import proposing_facts
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, OPEN, PROPOSE, CoMindParameters
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, OPEN, PROPOSE
 from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.outcome import CodeOutcome, ThinkOutcome

@@ -2,7 +2,7 @@
 
 from comind.agents.comind import CoMind
 from comind.agents.comind.conversation import TEMPLATES
-from comind.agents.comind.thoughts import CoMindParameters
+from comind.agents.comind.parameters import CoMindParameters
 from comind.domain.community import CommunityView
 from comind.domain.problem import AnswerKind, DataShape, Problem
 

@@ -10,16 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.comind.analyzer import reading_facts
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
-from comind.agents.comind.thoughts import (
-    ANALYZE,
-    COORDINATE,
-    PROPOSE,
-    CoMindParameters,
-    Drafting,
-    Proposing,
-    Reading,
-)
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Drafting, Proposing, Reading
 from comind.campaign.log.campaign_events import CampaignEvent, CommunityRead, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.outcome import CodeOutcome, Failure, FailureCause, ThinkOutcome

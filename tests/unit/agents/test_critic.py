@@ -10,7 +10,8 @@ import pytest
 from comind.agents.comind import CoMind
 from comind.agents.comind.critic import CRITICIZE, Finalist, critic_work
 from comind.agents.comind.journal import journal_of
-from comind.agents.comind.thoughts import PROPOSE, CoMindParameters
+from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.thoughts import PROPOSE
 from comind.campaign.log.campaign_events import AttemptRejected, CampaignEvent, WorkPlanned
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.campaign_state import CampaignState

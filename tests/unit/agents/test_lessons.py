@@ -10,6 +10,7 @@ from comind.agents.comind.conversation import TEMPLATES
 from comind.agents.comind.from_others import told
 from comind.agents.comind.journal import journal_of
 from comind.agents.comind.lessons import changed_lines, lessons_of
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import (
@@ -17,7 +18,6 @@ from comind.agents.comind.thoughts import (
     CODING,
     COORDINATE,
     PROPOSE,
-    CoMindParameters,
     Drafting,
     Proposing,
     Report,

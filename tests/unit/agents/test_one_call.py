@@ -8,16 +8,9 @@ from typing import Any
 import pytest
 
 from comind.agents.comind.journal import journal_of
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import graph_with_ideas, pool_of
-from comind.agents.comind.thoughts import (
-    ANALYZE,
-    COORDINATE,
-    OPEN,
-    PREPARE,
-    PROPOSE,
-    CoMindParameters,
-    Preparing,
-)
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, OPEN, PREPARE, PROPOSE, Preparing
 from comind.baseline.recipe_programs import Program
 from comind.campaign.baseline_first import BaselineFirst
 from comind.campaign.log.campaign_events import CampaignEvent

@@ -10,8 +10,9 @@ import pytest
 
 from comind.agents.comind.adapt import adapt_notebook
 from comind.agents.comind.drafting_facts import drafting_facts
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of, runs_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import Code, Think

@@ -9,8 +9,9 @@ import pytest
 from comind.agents.comind.idea_proposer import best_reports
 from comind.agents.comind.idea_sources import Claim, Sources
 from comind.agents.comind.memos import IdeaMemo
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
-from comind.agents.comind.thoughts import ANALYZE, PROPOSE, CoMindParameters, Proposing
+from comind.agents.comind.thoughts import ANALYZE, PROPOSE, Proposing
 from comind.campaign.log.campaign_events import CampaignEvent
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import ThinkOutcome

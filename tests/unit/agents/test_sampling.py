@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.sampling import notebooks_to_start_from, sample_datasets, sample_round
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters, Sampled
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Sampled
 from comind.campaign.log.campaign_events import CampaignEvent
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import ThinkOutcome

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.search_phase import (
     Phase,
     asked_drafts,
@@ -14,7 +15,7 @@ from comind.agents.comind.search_phase import (
     phase_of,
     ranked_starts,
 )
-from comind.agents.comind.thoughts import COORDINATE, CoMindParameters, Drafting
+from comind.agents.comind.thoughts import COORDINATE, Drafting
 from comind.campaign.log.campaign_events import CampaignEvent, ErrorsCompared
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome
