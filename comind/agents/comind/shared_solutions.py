@@ -15,9 +15,11 @@ def with_solutions(state: CampaignState, work: Code, *, shared: bool = True) -> 
 
     These are attempts that submitted out-of-fold predictions. What is told of each mounted attempt is
     recorded with the work. The members of an ensemble, and without `shared` what a draft comes from, are
-    mounted alone.
+    mounted alone; programs predict nothing.
     """
-    if shared and not work.draft.members and not state.submits_programs:
+    if state.submits_programs:
+        return work
+    if shared and not work.draft.members:
         scored = state.works.best_first()
         baseline = [each.id for each in scored if each.work.is_attempt_0]
         stacked = [each.id for each in scored if each.outcome and each.outcome.out_of_fold][:_MOST]

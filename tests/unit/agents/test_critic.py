@@ -199,7 +199,7 @@ def test_a_corrected_program_runs_in_a_free_slot() -> None:
 
 def test_rounds_go_on_while_the_critic_reads() -> None:
     """Its work is planned beside that of rounds, and its thoughts are no stage of them."""
-    agent = agent_for(parameters=CoMindParameters(solutions_per_round=0))
+    agent = agent_for(parameters=CoMindParameters(solutions_per_round=0, one_call_minutes=0))
     events, purposes = _program(1), []
     for number in range(2):
         planned = agent.plan(_late(*events))
