@@ -126,9 +126,15 @@ def best_ideas(state: CampaignState, pool: Pool) -> tuple[IdeaMemo, ...]:
 
 
 def best_reports(pool: Pool) -> tuple[ReportMemo, ...]:
-    """Return the reports with the highest merit; of equals reproduced ones first, then the latest."""
+    """Return the report on the best attempt, then those with the highest merit.
+
+    Of equals reproduced ones come first, then the latest.
+    """
     latest_first = pool.reports[::-1]
-    ranked = sorted(latest_first, key=lambda report: (-report.merit, not report.reproduced))
+    ranked = sorted(
+        latest_first,
+        key=lambda report: (report.item != pool.best, -report.merit, not report.reproduced),
+    )
     return tuple(memo_of(report) for report in ranked[:_REPORTS_KEPT])
 
 

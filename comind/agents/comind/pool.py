@@ -46,6 +46,8 @@ class Pool:
     latest: tuple[str, ...] = ()
     """Ids of the ideas that the last round selected."""
     drafts: tuple[Draft, ...] = ()
+    best: str = ""
+    """Id of the best attempt."""
 
     def of_latest_round(self) -> "Pool":
         """Return a copy with the ideas of the last round alone."""
@@ -76,6 +78,7 @@ def pool_of(state: CampaignState) -> Pool:
         ideas=tuple(chain.from_iterable(ideas_by_thought(state).values())),
         latest=selected[-1] if selected else (),
         drafts=tuple(d for each in rounds_of(state) if each.result for d in each.result.drafts),
+        best=state.best.work_id if state.best else "",
     )
 
 

@@ -126,6 +126,17 @@ def test_of_equal_reports_reproduced_ones_come_first() -> None:
     assert [report.item for report in ranked] == ["run", "new", "old"]
 
 
+def test_the_report_on_the_best_attempt_is_always_shown() -> None:
+    """It comes first, whatever its ratings, so that no limit on reports leaves it out."""
+    worst = dict.fromkeys([*_AXES, "confidence"], 0)
+    items = [
+        {"item": "attempt-000", "kind": "solution"} | worst,
+        *({"item": f"a/{n}"} for n in range(40)),
+    ]
+    ranked = best_reports(pool_of(_reported(*items)))
+    assert ranked[0].item == "attempt-000"
+
+
 @pytest.mark.parametrize("told", _TOLD)
 def test_what_a_report_tells_is_shown_with_it(told: str, tmp_path: Path) -> None:
     """Reasons, weaknesses, claim, scores, best components and code reach brainstorm and filtering."""
