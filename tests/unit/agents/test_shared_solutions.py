@@ -1,7 +1,6 @@
 """What finished attempts trained is mounted for later ones, with its score and running time."""
 
 from comind.agents.comind.coding_agent import mounted
-from comind.agents.comind.last_attempts import last_attempts
 from comind.agents.comind.thoughts import COORDINATE
 from comind.campaign.baseline_first import BaselineFirst
 from comind.campaign.log.campaign_events import CampaignEvent
@@ -57,7 +56,8 @@ def test_what_can_be_stacked_is_mounted() -> None:
     assert "whose code ran 1 min 30 s" in told
     assert "out_of_fold.csv, validation_submission.csv" in told
     assert _planned(*events, members=("attempt-002",)).inputs == ("attempt-002",)
-    [last, *_] = last_attempts(state_of(*events, *attempt(3, code(), _stackable(0.95))))
+    state = state_of(*events, *attempt(3, code(), _stackable(0.95)))
+    [last, *_] = agent_for().remainder(state)
     assert last.inputs == ("attempt-003", "attempt-000", "attempt-001")
 
 
