@@ -231,6 +231,8 @@ def test_a_rerun_takes_no_draft_from_a_round() -> None:
     following = agent_for().plan(state)
     assert isinstance(following, list)
     assert [each.draft.title for each in following if isinstance(each, Code)] == ["draft 2"]
+    first = agent_for().plan(_late(*drafted, *_program(1), *_read(1), coders=3))
+    assert first == [planned], "it is short, so it comes first"
 
 
 # --- what it finds --------------------------------------------------------------------------------
