@@ -1,4 +1,4 @@
-"""Documentation: links resolve, named files exist, the glossary stays short."""
+"""Documentation: links resolve, named files and tests exist, the glossary stays short."""
 
 import re
 import subprocess
@@ -61,6 +61,23 @@ def test_named_modules_exist(name: str) -> None:
         f"/{path.relative_to(ROOT)}" for package in PACKAGES for path in (ROOT / package).rglob("*.py")
     ]
     assert not {each for each in named if not any(file.endswith(f"/{each[1:-1]}") for file in files)}
+
+
+def test_each_mechanism_of_comind_names_its_tests() -> None:
+    """Each row of the tables of docs/comind.md ends with tests, or files of tests, that exist."""
+    page = (ROOT / "docs" / "comind.md").read_text().partition("## What the papers state")[2]
+    rows = [line for line in page.splitlines() if line.startswith("|") and "---" not in line]
+    wrong = []
+    for row in rows:
+        last = row.strip("|").rpartition("|")[2].strip()
+        for named in re.findall(r"`([^`]+)`", last):
+            file, _, name = named.partition("::")
+            path = ROOT / "tests" / file
+            if not path.exists() or (name and f"def {name}(" not in path.read_text()):
+                wrong.append(named)
+        wrong += [row] if last != "tests" and "`" not in last else []
+    assert wrong == []
+    assert len(rows) > 40
 
 
 def test_a_broken_link_is_found(tmp_path: Path) -> None:
