@@ -207,7 +207,7 @@ def ratings_in_words(report: Report) -> str:
         f"novelty {report.novelty}, feasibility {report.feasibility}, effectiveness "
         f"{report.effectiveness}, efficiency {report.efficiency}, confidence {report.confidence}"
     )
-    return f"{rated}: {report.reasons}" if report.reasons else rated
+    return f"{rated}: {report.reasons.rstrip('. ')}" if report.reasons else rated
 
 
 def _axes(rated: Ratings) -> int:
