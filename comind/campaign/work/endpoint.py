@@ -44,7 +44,7 @@ from comind.system.failpoints import failpoint
 from comind.system.request_guard import RequestGuard
 from comind.system.web_server import WebServer
 
-SOCKET, SECONDS = "model.sock", "seconds"
+SOCKET, SECONDS, REFUSED = "model.sock", "seconds", "refused"
 """Names in the endpoint's folder, of the socket and of the file with the cell's timeout."""
 
 _PATHS: dict[Protocol, str] = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}
@@ -156,8 +156,7 @@ class ModelEndpoint:
         model = self.model
         if not isinstance(model, ForwardingModel):
             why = f"the model {model.name} cannot be called by other programs"
-            self.failure = ModelServiceError(why, hint="name one at an endpoint")
-            return _error(HTTPStatus.FORBIDDEN, _GONE)
+            return self._halt(ModelServiceError(why, hint="name one at an endpoint"))
         bound, over = model.forward_bound(request), self._refused
         if over is not None and bound.tokens >= over.tokens and bound.usd >= over.usd:
             return _error(HTTPStatus.FORBIDDEN, "the budget does not allow a request of this size")
@@ -201,9 +200,14 @@ class ModelEndpoint:
             self._refused = bound
             return _error(HTTPStatus.FORBIDDEN, str(error))  # a status that no client retries
         if isinstance(error, ServiceError):
-            self.failure = error
-            return _error(HTTPStatus.FORBIDDEN, _GONE)
+            return self._halt(error)
         return _error(HTTPStatus.BAD_REQUEST, "the model cannot answer this request")
+
+    def _halt(self, error: ServiceError) -> Forwarded:
+        """Note why the campaign cannot go on, also for the cell, which waits to be stopped."""
+        self.failure = error
+        (self.folder / REFUSED).touch()
+        return _error(HTTPStatus.FORBIDDEN, _GONE)
 
     def _route(self, protocol: Protocol) -> Callable[[Request], Awaitable[Response]]:
         async def respond(request: Request) -> Response:
