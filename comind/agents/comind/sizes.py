@@ -110,7 +110,7 @@ def estimate(spec: CampaignSpec) -> Expected:
     sampled = limits.notebooks_per_round + limits.discussions_per_round
     solutions = min(spec.coders, limits.solutions_per_round)
     staged = round(rounds * (1 - _one_call_share(spec, limits)))  # rounds of three stages
-    read_here = max(0, staged - 1) if spec.community == NONE else rounds - 1
+    read_here = max(0, staged - 1) if spec.community == NONE else max(0, rounds - 1)
     items = rounds * (0 if spec.community == NONE else sampled) + read_here * solutions
     sizes = _sizes(spec, ANALYZE.role)
     read = int(_USED * (sizes.outline + sizes.item))

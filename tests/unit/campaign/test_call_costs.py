@@ -42,6 +42,13 @@ def test_what_is_read_follows_from_the_parameters() -> None:
     assert [CoMind.estimate(each).calls[0].times for each in (none, there)] == [4, 4 + 3 * (4 + 3)]
 
 
+def test_without_rounds_nothing_is_expected() -> None:
+    """`--iterations 0` runs the baseline alone, with and without a community."""
+    for community in ("none", "folder"):
+        expected = CoMind.estimate(spec(iterations=0).model_copy(update={"community": community}))
+        assert {each.times for each in expected.calls} == {0}
+
+
 def test_rounds_in_one_call_are_expected_where_time_is_short() -> None:
     """Within `one_call_minutes` a round has no call for ideas; in a longer campaign half of them do."""
     for minutes, most, ideas in ((60, 60, 0), (60, 0, 4), (120, 60, 2)):
