@@ -71,7 +71,8 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
     )
     folder, agent = CampaignFolder(root / "runs" / "faults"), agent_for()
     campaign = Campaign(folder)
-    spec = opened(budget=budget, baseline=case.baseline, iterations=1, coders=2, steps=4)
+    values = {"iterations": 1, "coders": 2, "steps": 4, "parameters": {"critic": True}}
+    spec = opened(budget=budget, baseline=case.baseline, **values)
     campaign.record(spec)
     executor = ThreadExecutor(folder, agent, dependencies, workers=2)
     error: ComindError | None = None

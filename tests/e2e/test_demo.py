@@ -45,7 +45,7 @@ def test_the_demo_shows_a_community(demo: tuple[Ran, Path]) -> None:
     pool = pool_of(state)
     assert {"notebook", "discussion", "solution"} <= {report.item_type for report in pool.reports}
     assert not any("in-hindsight" in report.item for report in pool.reports)  # published later
-    assert len(pool.ideas) == 8
+    assert len(pool.ideas) == 12  # four are of discussions
     failed, repaired, *_ = _outcome(state, "attempt-002").cells
     assert "TypeError" in failed.result
     assert repaired.result.startswith("rmse")

@@ -122,7 +122,9 @@ def _check_clones(shared: _Shared, tmp_path: Path) -> None:
     assert pulled.exit_code == 0, pulled.stderr
     applied = _dvc(second, "exp", "apply", campaign)
     assert applied.exit_code == 0, applied.stderr
-    assert _settings(second) == kept
+    used = (project / "params.yaml").read_text()  # the campaign's, changed without a commit
+    assert used != kept["params.yaml"]
+    assert _settings(second) == kept | {"params.yaml": used}
     assert list(second.glob("data/solutions/*/attempt-000/code.py"))
     ran = comind("reproduce", campaign, "--out", second, "--json")
     assert (ran.exit_code, ran.json["verdict"]) == (0, "identical")
