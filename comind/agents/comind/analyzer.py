@@ -7,6 +7,7 @@ from datetime import datetime
 from pydantic import Field
 
 from comind.agents.comind.conversation import TEMPLATES
+from comind.agents.comind.critic import is_rerun
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, runs_of
 from comind.agents.comind.sampling import TIERS, sample_round
@@ -181,7 +182,11 @@ def _code_cells_first(source: str) -> str:
 
 def _published(state: CampaignState) -> list[Attempt]:
     """Return attempts with a published solution: the best one, then the latest first."""
-    published = [attempt for attempt in reversed(state.works.attempts()) if attempt.score is not None]
+    published = [
+        attempt
+        for attempt in reversed(state.works.attempts())
+        if attempt.score is not None and not is_rerun(attempt.work)
+    ]
     best = state.best.work_id if state.best else ""
     return sorted(published, key=lambda attempt: attempt.id != best)
 

@@ -66,7 +66,9 @@ def coordinate(
         asked = tuple(each for each in facts.asked if each.name != ENSEMBLE)
         facts = facts.model_copy(update={"asked": asked})
     if opening:
-        facts = facts.model_copy(update={"ideas": facts.ideas[-sizes.ideas_shown :]})
+        shown = () if short else facts.reports[: sizes.reports_shown]
+        update = {"ideas": facts.ideas[: sizes.ideas_shown], "reports": shown}
+        facts = facts.model_copy(update=update)
     purpose = OPEN if opening else COORDINATE
     values = {"problem": problem, "opening": opening, "feasible": FEASIBLE, **dict(facts)}
     request = first_request(purpose, "coordinator", context, **values)
@@ -110,7 +112,7 @@ class _Proposal(NamedTuple):
 
 def _proposal(reply: Drafts, view: CommunityView, facts: Drafting) -> _Proposal:
     """Build the drafts of a reply, and find what is wrong with them."""
-    ideas = ideas_of(reply, facts)
+    ideas, unknown = ideas_of(reply, facts)
     feasible = {each.id: each.feasibility for each in ideas if each.feasibility is not None}
     facts = facts.model_copy(update={"feasibility": facts.feasibility | feasible})
     memos = [IdeaMemo.of(idea) for idea in ideas]
@@ -129,6 +131,7 @@ def _proposal(reply: Drafts, view: CommunityView, facts: Drafting) -> _Proposal:
         preparation=preparation,
         ideas=tuple(ideas),
         missing=tuple(map(str, missing)),
+        unknown=unknown,
     )
     if invalid:
         return _Proposal(found, list(invalid.values()), "ensembles")

@@ -125,8 +125,9 @@ def criticize(problem: Problem, finalist: Finalist, context: ThinkContext) -> Cr
         if not quotes_line(each.line, finalist.code):
             dropped.append(line)
             continue
-        without = None
-        if quotes_line(each.line, each.search) and each.replace.strip() != each.search.strip():
+        without, leaks = None, each.fault is not Fault.DEAD_END
+        changes = each.replace.strip() != each.search.strip()
+        if leaks and changes and quotes_line(each.line, each.search):
             without = replace_block(program, each.search, each.replace)
         program = program if without is None else without
         why = one_line(each.why, _WHY_LENGTH)
@@ -145,6 +146,11 @@ def rerun(work: Code, context: CodeContext) -> CodeResult:
 def is_rerun(work: Code) -> bool:
     """Return whether an attempt is a re-run that the critic asked for."""
     return work.operator is Operator.DEBUG
+
+
+def is_of_critic(work: Think | Code) -> bool:
+    """Return whether work is a reading or a re-run of the critic."""
+    return work.purpose == CRITICIZE.name if isinstance(work, Think) else is_rerun(work)
 
 
 def critic_work(state: CampaignState, settings: CoMindParameters, *, over: bool) -> list[Think | Code]:
@@ -192,12 +198,14 @@ def rejected_by_critic(state: CampaignState) -> Mapping[str, str]:
 def _readings(state: CampaignState, most: int) -> list[Think | Code]:
     """Return the best programs that were not read yet, as far as calls and time are left."""
     read = {each.facts.id for each in state.works.thoughts(CRITICIZE)}
+    finalists = [each for each in state.works.best_first() if _is_readable(each)][:_FINALISTS]
     unread = [
-        each
-        for each in state.works.best_first()[:_FINALISTS]
-        if each.id not in read and _is_readable(each) and _has_time(state, each, _READING_SECONDS)
+        CRITICIZE.work(_finalist(each)).model_copy(update={"beside": True})
+        for each in finalists
+        if each.id not in read and _has_time(state, each, _READING_SECONDS)
     ]
-    return [CRITICIZE.work(_finalist(each)) for each in unread[: max(0, most - len(read))]]
+    in_time = [each for each in unread if not state.time.shortage(each)]
+    return [*in_time[: max(0, most - len(read))]]
 
 
 def _is_readable(attempt: Attempt) -> bool:

@@ -90,11 +90,21 @@ def check_kinds(
     number = min(len(checked), facts.wanted)
     most = min(max(number, proposed), facts.wanted)
     enforced = facts.asked[:most] if most >= _LEAST_DRAFTS else ()
-    missing = [asked for asked in enforced if not any(_is(draft, asked) for draft in checked)]
+    kept = _one_of_each(checked, facts.asked, number)
+    missing = [asked for asked in enforced if not any(_is(draft, asked) for draft in kept)]
     reasons = [f"no draft is the {asked} ({why.get(asked.name, 'none says so')})" for asked in missing]
-    chosen = sorted(range(len(checked)), key=lambda n: _place(checked[n], facts.asked))[:number]
-    kept = [checked[n] for n in sorted(chosen)]
     return sorted(kept, key=lambda draft: bool(draft.members)), missing, reasons
+
+
+def _one_of_each(drafts: Sequence[Draft], asked: Sequence[Asked], number: int) -> list[Draft]:
+    """Return `number` drafts in their order: the first of each kind, then others of the first kinds."""
+    chosen = list[int]()
+    for kind in asked:
+        found = (n for n, draft in enumerate(drafts) if n not in chosen and _is(draft, kind))
+        chosen += [n for n in [next(found, None)] if n is not None]
+    others = [n for n in range(len(drafts)) if n not in chosen]
+    others.sort(key=lambda n: _place(drafts[n], asked))
+    return [drafts[n] for n in sorted([*chosen, *others][:number])]
 
 
 def _place(draft: Draft, asked: Sequence[Asked]) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field, create_model
 
 from comind.agents.comind.idea_proposer import KeptIdea
-from comind.agents.comind.idea_sources import Sources
+from comind.agents.comind.idea_sources import Claim, Sources
 from comind.agents.comind.memos import Idea
 from comind.agents.comind.thoughts import Drafting
 from comind.domain.resources import Hardware
@@ -117,12 +117,13 @@ def needs(proposed: DraftIdea) -> Hardware:
     return Hardware(gpus=getattr(proposed, "gpus", 0), memory_gb=getattr(proposed, "memory_gb", 0))
 
 
-def ideas_of(proposed: Drafts, facts: Drafting) -> list[Idea]:
-    """Return the ideas of a reply, numbered on from the known ones.
+def ideas_of(proposed: Drafts, facts: Drafting) -> tuple[list[Idea], tuple[str, ...]]:
+    """Return the ideas of a reply, numbered on from the known ones, and the sources that do not exist.
 
-    Sources are the reports and earlier ideas that one names by label; what is unknown is left out.
+    Sources are the reports and earlier ideas that one names by label.
     """
-    given: Sequence[KeptIdea] = getattr(proposed, "ideas", ())
+    given: Sequence[KeptIdea] = getattr(proposed, "ideas", ())[: 2 * facts.wanted]
     sources = Sources(facts.reports, facts.ideas)
     numbered = enumerate((each.idea(sources) for each in given), start=facts.known)
-    return [idea.model_copy(update={"id": f"idea-{number:03d}"}) for number, idea in numbered]
+    ideas = [idea.model_copy(update={"id": f"idea-{number:03d}"}) for number, idea in numbered]
+    return ideas, sources.unknown([Claim(each.text, each.made_from) for each in given])

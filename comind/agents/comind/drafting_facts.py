@@ -3,7 +3,7 @@
 from comind.agents.comind.draft_kinds import as_earlier
 from comind.agents.comind.draft_replies import CODE_KEPT, TITLE_LENGTH
 from comind.agents.comind.ensembles import comparison_table, correlation_limit
-from comind.agents.comind.idea_proposer import best_reports
+from comind.agents.comind.idea_proposer import best_ideas, best_reports
 from comind.agents.comind.memos import IdeaMemo
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import (
@@ -13,7 +13,7 @@ from comind.agents.comind.pool import (
     latest_preparation,
     lineage_of,
     ratings_in_words,
-    rounds_of,
+    rounds_since_news,
 )
 from comind.agents.comind.sampling import notebooks_to_start_from, sample_datasets
 from comind.agents.comind.search_phase import (
@@ -65,7 +65,7 @@ def drafting_facts(
         notebooks=notebooks_to_start_from(state, pool, view),
         datasets=sample_datasets(state, pool, view, settings.datasets_per_round),
         finished=sum(a.outcome is not None for a in attempts),
-        reports=best_reports(pool),
+        reports=best_reports(state, pool),
         minutes=round(attempt_budget(state, phase).seconds / 60, 1),
         refused=refused,
         complements=complements(state, graph, shown, extend) if settings.graph else (),
@@ -93,17 +93,14 @@ def prepares(state: CampaignState, settings: CoMindParameters) -> bool:
 def _ideas(
     state: CampaignState, pool: Pool, settings: CoMindParameters, *, opening: bool
 ) -> tuple[IdeaMemo, ...]:
-    """Return the ideas of the latest round; for a round in one call all of them, with their results."""
-    known = pool.ideas if settings.idea_memory else ()
-    ideas = known if opening else [idea for idea in pool.ideas if idea.id in pool.latest]
-    return tuple(
-        IdeaMemo.of(idea, "; ".join(pool.uses_of(idea.id, state)) if opening else "")
-        for idea in ideas[-_IDEAS_KEPT:]
-    )
+    """Return the ideas of the latest round; for a round in one call the best of all."""
+    if opening:
+        return best_ideas(state, pool) if settings.idea_memory else ()
+    return tuple(IdeaMemo.of(idea) for idea in pool.ideas if idea.id in pool.latest)[-_IDEAS_KEPT:]
 
 
 def _with_drafts(state: CampaignState) -> int:
-    return sum(bool(each.result and each.result.drafts) for each in rounds_of(state))
+    return sum(bool(each.result and each.result.drafts) for each in rounds_since_news(state))
 
 
 def _starting_points(state: CampaignState, pool: Pool) -> dict[str, StartingPoint]:

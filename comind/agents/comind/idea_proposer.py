@@ -9,11 +9,12 @@ from pydantic import BaseModel, Field
 from comind.agents.comind.conversation import TEMPLATES
 from comind.agents.comind.idea_sources import Claim, Sources
 from comind.agents.comind.memos import ComponentMemo, Idea, IdeaMemo, ReportMemo
-from comind.agents.comind.pool import Pool
+from comind.agents.comind.pool import Pool, runs_of
 from comind.agents.comind.sizes import Sizes, first_request
 from comind.agents.comind.thoughts import PROPOSE, Component, Ideas, Proposing, Report
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.work.context import ThinkContext
+from comind.community.provenance import NodeKind
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
@@ -105,7 +106,7 @@ def proposing_facts(
 ) -> Proposing:
     """Return the facts of a round's ideas: the best reports and, with `memory`, earlier ideas."""
     return Proposing(
-        reports=best_reports(pool),
+        reports=best_reports(state, pool),
         ideas=best_ideas(state, pool) if memory else (),
         known=len(pool.ideas),
         wanted=2 * state.spec.coders,
@@ -125,12 +126,18 @@ def best_ideas(state: CampaignState, pool: Pool) -> tuple[IdeaMemo, ...]:
     return tuple(IdeaMemo.of(idea, used) for idea, used in ranked[:_IDEAS_KEPT])
 
 
-def best_reports(pool: Pool) -> tuple[ReportMemo, ...]:
+def best_reports(state: CampaignState, pool: Pool) -> tuple[ReportMemo, ...]:
     """Return the report on the best attempt, then those with the highest merit.
 
-    Of equals reproduced ones come first, then the latest.
+    Of equals reproduced ones come first, then the latest. An item that was read before an attempt
+    started from it counts as reproduced since.
     """
-    latest_first = pool.reports[::-1]
+    latest_first = [
+        each.model_copy(update={"reproduced": "; ".join(runs_of(each.item, state)) or each.reproduced})
+        if each.item_type != NodeKind.SOLUTION
+        else each
+        for each in pool.reports[::-1]
+    ]
     ranked = sorted(
         latest_first,
         key=lambda report: (report.item != pool.best, -report.merit, not report.reproduced),

@@ -95,7 +95,8 @@ def _idea(idea: Idea, pool: Pool, state: CampaignState) -> str:
 def _drafts(round_drafts: RoundDrafts) -> list[str]:
     drafts = [_draft(each) for each in round_drafts.drafts]
     missing = [f"- asked for, but not among them: {plain(each)}" for each in round_drafts.missing]
-    return ["Drafts:", *(drafts or [f"none, {plain(round_drafts.refused)}"]), *missing]
+    unknown = [f"- no such source: {plain(each)}" for each in round_drafts.unknown]
+    return ["Drafts:", *(drafts or [f"none, {plain(round_drafts.refused)}"]), *missing, *unknown]
 
 
 def _draft(draft: Draft) -> str:

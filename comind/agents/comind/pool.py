@@ -88,6 +88,12 @@ def rounds_of(state: CampaignState) -> list[Thought[Drafting, RoundDrafts]]:
     return sorted(found, key=lambda each: state.works.number(each.id))
 
 
+def rounds_since_news(state: CampaignState) -> list[Thought[Drafting, RoundDrafts]]:
+    """Return the rounds since the community was read last, which a followed campaign counts anew."""
+    newest = state.communities[::-1]
+    return [each for each in rounds_of(state) if state.known_to(each.id) == newest]
+
+
 def latest_preparation(state: CampaignState) -> str:
     """Return the preparation that ran without error in the latest attempt that has ended.
 

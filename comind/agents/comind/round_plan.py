@@ -11,6 +11,7 @@ from comind.agents.comind.critic import (
     CRITICIZE,
     critic_work,
     criticize,
+    is_of_critic,
     is_rerun,
     rejected_by_critic,
     rerun,
@@ -29,6 +30,7 @@ from comind.agents.comind.pool import (
     pool_of,
     results_of,
     rounds_of,
+    rounds_since_news,
 )
 from comind.agents.comind.samples import SAMPLES
 from comind.agents.comind.search_phase import attempt_budget
@@ -90,11 +92,17 @@ class CoMind(Agent):
         Re-runs are short and come first; programs are read when nothing else can be planned.
         """
         planned = self._plan_round(state)
-        critical = critic_work(state, self.settings, over=isinstance(planned, Done))
+        over = isinstance(planned, Done) or (isinstance(planned, Wait) and self._is_over(state))
+        critical = critic_work(state, self.settings, over=over)
         reruns = [each for each in critical if isinstance(each, Code)]
         if reruns:
             return list(reruns)
         return planned if isinstance(planned, list) else critical or planned
+
+    def _is_over(self, state: CampaignState) -> bool:
+        """Whether no round begins any more and nothing but the critic's work is in flight."""
+        works = (each.work for each in state.works.in_flight())
+        return _end_of_rounds(state, self.settings) is not None and all(map(is_of_critic, works))
 
     def _plan_round(self, state: CampaignState) -> Decision:
         """Plan attempts at waiting drafts for free slots; when none waits, the next thought.
@@ -121,7 +129,10 @@ class CoMind(Agent):
         return self._next_thought(state, pool, stages[-1] if stages else None)
 
     def remainder(self, state: CampaignState) -> Sequence[Code]:
-        """Extend the best solutions while there is no time for another round."""
+        """Extend the best solutions while there is no time for another round that would begin."""
+        planned = self._plan_round(state)
+        if not (isinstance(planned, list) and isinstance(planned[0], Think)):
+            return []
         return [self._told(state, pool_of(state), work) for work in last_attempts(state)]
 
     def think(self, work: Think, context: ThinkContext) -> Value:
@@ -268,7 +279,8 @@ class CoMind(Agent):
             return []
         folds = state.split.folds if state.split else 0
         methods = tuple(d.method[:_METHOD_SHOWN] for d in opened[rounds[-1].id].drafts)
-        return [PREPARE.work(Preparing(folds=folds, methods=methods))]
+        work = PREPARE.work(Preparing(folds=folds, methods=methods))
+        return [work.model_copy(update={"beside": True})]
 
     def _attempt(self, state: CampaignState, pool: Pool, draft: Draft) -> Code:
         """Plan an attempt; a fresh one begins with the preparation that was written meanwhile."""
@@ -307,8 +319,7 @@ def _empty_rounds(rounds: Sequence[Thought[Drafting, RoundDrafts]]) -> _EmptyRou
 
 def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | None:
     """Return why no further round begins, if none does; counts restart when the community is re-read."""
-    newest = state.communities[::-1]
-    rounds = [each for each in rounds_of(state) if state.known_to(each.id) == newest]
+    rounds = rounds_since_news(state)
     empty = _empty_rounds(rounds)
     with_drafts = sum(bool(each.result and each.result.drafts) for each in rounds)
     if state.spec.iterations is not None and with_drafts >= state.spec.iterations:
@@ -327,4 +338,5 @@ def _busy(state: CampaignState) -> bool:
 
 
 def _finished(state: CampaignState) -> int:
-    return sum(attempt.outcome is not None for attempt in state.works.attempts())
+    attempts = state.works.attempts()
+    return sum(each.outcome is not None and not is_rerun(each.work) for each in attempts)

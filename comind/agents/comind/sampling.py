@@ -31,8 +31,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from comind.agents.comind.parameters import CoMindParameters
-from comind.agents.comind.pool import Pool, graph_with_ideas, runs_of
-from comind.agents.comind.thoughts import COORDINATE, DatasetTitle, NotebookTitle, Sampled
+from comind.agents.comind.pool import Pool, graph_with_ideas, rounds_of, runs_of
+from comind.agents.comind.thoughts import DatasetTitle, NotebookTitle, Sampled
 from comind.campaign.log.campaign_state import CampaignState
 from comind.community.provenance import Graph, NodeKind, node_id
 from comind.community.ranking import discussion_parts, log_share, notebook_parts, rank_shares
@@ -90,7 +90,7 @@ def sample_datasets(
     state: CampaignState, pool: Pool, view: CommunityView, count: int
 ) -> tuple[DatasetTitle, ...]:
     """Return the datasets with files that the next drafts are offered, in the order of the view."""
-    number = len(state.works.thoughts(COORDINATE))
+    number = len(rounds_of(state))
     draw = random.Random(f"{state.spec.seed}:{number}")  # noqa: S311 - not for security
     there = [each for each in view.datasets if each.files]
     read = _read(pool, NodeKind.NOTEBOOK)

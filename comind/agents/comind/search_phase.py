@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from comind.agents.comind.critic import is_rerun
 from comind.agents.comind.draft_replies import BASELINE, EXTEND, NOVEL
 from comind.agents.comind.ensembles import ENSEMBLE
 from comind.agents.comind.thoughts import Asked
@@ -99,7 +100,11 @@ def is_stalled(state: CampaignState) -> bool:
 
     Their best is compared with the best before them, which some attempt of the agent has to be among.
     """
-    scored = [each for each in state.works.attempts() if each.score is not None and not each.rejected]
+    scored = [
+        each
+        for each in state.works.attempts()
+        if each.score is not None and not each.rejected and not is_rerun(each.work)
+    ]
     latest = max(2, state.spec.coders)
     before, after = scored[:-latest], scored[-latest:]
     if all(each.work.is_baseline for each in before):

@@ -300,6 +300,8 @@ class RoundDrafts(Value):
     """Its ideas, where one call wrote ideas and drafts."""
     missing: tuple[str, ...] = ()
     """Kinds that were asked for, of which no draft is."""
+    unknown: tuple[str, ...] = ()
+    """Sources that its ideas named and that do not exist."""
 
 
 class Preparing(Value):

@@ -183,7 +183,7 @@ class TimePlan:
         for record in self.works:
             if isinstance(record.work, Code):
                 rounds += [0.0] if rounds[-1] else []
-            elif record.finished_at is not None:
+            elif record.finished_at is not None and not record.work.beside:
                 rounds[-1] += max(0.0, record.finished_at - max(record.planned_at, until))
                 until = max(until, record.finished_at)
         return rounds

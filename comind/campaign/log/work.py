@@ -41,6 +41,8 @@ class Think(Value):
     """Name of a `Purpose` that the agent registered."""
     facts: Payload = Payload()
     """Input, of the purpose's `facts` type."""
+    beside: bool = Field(default=False, exclude_if=lambda beside: not beside)
+    """Whether no attempt waits for it, so that its time is not that of a round's thinking."""
     resources: Resources | None = None
     """Compute and packages of attempts; filled in by the platform. None in old logs."""
     measured: FactSheet = Field(default=FactSheet(), exclude_if=lambda sheet: not sheet.facts)

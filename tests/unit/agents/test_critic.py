@@ -11,7 +11,7 @@ from comind.agents.comind import CoMind
 from comind.agents.comind.critic import CRITICIZE, Finalist, critic_work
 from comind.agents.comind.journal import journal_of
 from comind.agents.comind.parameters import CoMindParameters
-from comind.agents.comind.thoughts import PROPOSE
+from comind.agents.comind.thoughts import COORDINATE, PROPOSE
 from comind.campaign.log.campaign_events import AttemptRejected, CampaignEvent, WorkPlanned
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.campaign_state import CampaignState
@@ -48,8 +48,8 @@ _LEAKING = {
     "search": _LEAK,
     "replace": _CLEAN,
 }
-_DEAD = {
-    "fault": "dead end",
+_IDS = {
+    "fault": "ids as features",
     "line": 'train["mean"] = train["id"].map(means)',
     "why": "No model has it.",
     "search": 'train["mean"] = train["id"].map(means)',
@@ -280,8 +280,27 @@ def test_a_fault_that_cannot_be_removed_is_a_note(change: dict[str, str], tmp_pa
 
 def test_several_faults_are_removed_together(tmp_path: Path) -> None:
     """The corrected program is without all of them."""
-    result = _criticized(tmp_path, _LEAKING, _DEAD)
-    assert result["corrected"] == _PROGRAM.replace(_LEAK, _CLEAN).replace(_DEAD["line"], "pass")
+    result = _criticized(tmp_path, _LEAKING, _IDS)
+    assert result["corrected"] == _PROGRAM.replace(_LEAK, _CLEAN).replace(_IDS["line"], "pass")
+
+
+def test_a_dead_end_is_only_noted(tmp_path: Path) -> None:
+    """It is not removed, so no run is spent on it."""
+    result = _criticized(tmp_path, _IDS | {"fault": "dead end"})
+    assert [each["removed"] for each in result["findings"]] == [False]
+    assert result["corrected"] == ""
+
+
+def test_late_readings_begin_no_other_attempts() -> None:
+    """A program is read only while it can run again; after the last round nothing else begins."""
+    late = _late(*_program(1), minutes=1.0)
+    assert _work(late, over=True) == []
+    over = agent_for(parameters=CoMindParameters(critic=True))
+    done = thought(0, COORDINATE, {"drafts": [Draft(title="d", method="m").model_dump(mode="json")]})
+    ended = _late(*done, *_program(1)).spec.model_copy(update={"iterations": 1})
+    state = _late(*done, *_program(1), minutes=5.0)
+    state = CampaignState(**{n: getattr(state, n) for n in state.__slots__} | {"opened": ended})
+    assert over.remainder(state) == []
 
 
 # --- what comes of it -----------------------------------------------------------------------------

@@ -100,6 +100,15 @@ def test_drafts_of_the_kinds_that_count_are_kept() -> None:
     assert check_kinds(drafts[:1], _FACTS)[1] == []
 
 
+def test_of_several_drafts_of_a_kind_one_leaves_room_for_the_others() -> None:
+    """Two baselines do not push the only novel draft out."""
+    other = _draft("baseline", _TREES)
+    drafts = [_draft("baseline"), other, _draft("novel", _NET)]
+    found, missing, _ = check_kinds(drafts, _FACTS.model_copy(update={"wanted": 2}))
+    assert [each.strategy for each in found] == ["baseline", "novel"]
+    assert not missing
+
+
 def test_an_extension_has_to_start_from_what_is_asked_for() -> None:
     """Where a round asks for extensions of particular solutions, another start does not count."""
     asked = tuple(Asked(name="extend", start=start) for start in ("attempt-001", "attempt-002"))

@@ -8,7 +8,7 @@ import pytest
 
 from comind.agents.comind.idea_proposer import best_reports
 from comind.agents.comind.idea_sources import Claim, Sources
-from comind.agents.comind.memos import IdeaMemo
+from comind.agents.comind.memos import IdeaMemo, ReportMemo
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import ANALYZE, PROPOSE, Proposing
@@ -58,6 +58,11 @@ _TOLD = {
 def _reported(*reports: dict[str, Any]) -> CampaignState:
     """Return a campaign whose first round has read these."""
     return state_of(*baseline(), *thought(0, ANALYZE, {"reports": [REPORT | each for each in reports]}))
+
+
+def _ranked(*reports: dict[str, Any]) -> tuple[ReportMemo, ...]:
+    state = _reported(*reports)
+    return best_reports(state, pool_of(state))
 
 
 def _paths(*ideas: dict[str, Any]) -> dict[str, Any]:
@@ -115,15 +120,25 @@ def test_each_rating_of_a_report_moves_it_up(axis: str) -> None:
     names = ("high", "low")
     for order in (names, names[::-1]):
         items = [{"item": name, axis: {"high": 5, "low": 4}[name]} for name in order]
-        ranked = best_reports(pool_of(_reported(*items)))
+        ranked = _ranked(*items)
         assert [report.item for report in ranked] == ["high", "low"]
 
 
 def test_of_equal_reports_reproduced_ones_come_first() -> None:
     """Reports of equal ratings are shown reproduced ones first, then the latest."""
     items = [{"item": "run", "reproduced": "attempt-001: 0.8"}, {"item": "old"}, {"item": "new"}]
-    ranked = best_reports(pool_of(_reported(*items)))
+    ranked = _ranked(*items)
     assert [report.item for report in ranked] == ["run", "new", "old"]
+
+
+def test_what_was_reproduced_after_it_was_read_is_told_so() -> None:
+    """An attempt that starts from a notebook later on is in its report from then on."""
+    events = [*baseline(), *thought(0, ANALYZE, {"reports": [REPORT]})]
+    draft = Draft(title="from it", method="m", sources=(REPORT["item"],))
+    events += attempt(1, code().model_copy(update={"draft": draft}), scored(0.8))
+    state = state_of(*events)
+    [memo] = best_reports(state, pool_of(state))
+    assert memo.reproduced == "attempt-001: accuracy 0.8 [0.8, 0.8]"
 
 
 def test_the_report_on_the_best_attempt_is_always_shown() -> None:
@@ -133,7 +148,7 @@ def test_the_report_on_the_best_attempt_is_always_shown() -> None:
         {"item": "attempt-000", "kind": "solution"} | worst,
         *({"item": f"a/{n}"} for n in range(40)),
     ]
-    ranked = best_reports(pool_of(_reported(*items)))
+    ranked = _ranked(*items)
     assert ranked[0].item == "attempt-000"
 
 
@@ -331,7 +346,7 @@ def test_the_first_reply_stands_in_for_a_worse_one(second: dict[str, Any], tmp_p
 def test_labels_that_exist_are_told_as_ranges() -> None:
     """The labels of a prompt are summed up by kind."""
     ideas = [IdeaMemo(id=f"idea-{number:03d}", text="x") for number in range(3)]
-    sources = Sources(best_reports(pool_of(_reported({}))), ideas)
+    sources = Sources(_ranked({}), ideas)
     sources.with_new([Claim("x", ["I2"]), Claim("y", [])])
     assert sources.known == "R1, I1 to I3, N1 to N2"
     assert sources.of(["N1", "I2", "N2"]) == ("idea-001",)

@@ -12,7 +12,7 @@ import pytest
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.sampling import notebooks_to_start_from, sample_datasets, sample_round
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Sampled
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, OPEN, PROPOSE, Sampled
 from comind.campaign.log.campaign_events import CampaignEvent
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import ThinkOutcome
@@ -199,7 +199,7 @@ def test_datasets_are_drawn_for_each_round() -> None:
         assert refs == sorted(refs, key=names.index)
         assert len(refs) == 5
         offered |= set(refs)
-        events += thought(number, COORDINATE, {"drafts": []})
+        events += thought(number, OPEN if number % 2 else COORDINATE, {"drafts": []})
     assert len(offered) > 12
     assert "d/none" not in offered
 

@@ -157,6 +157,16 @@ def test_a_round_needs_time_to_think_and_for_a_first_score() -> None:
     assert "about 130 s pass" in state.time.shortage(_THOUGHT), "the rest of a round"
 
 
+def test_thoughts_that_no_attempt_waits_for_are_no_time_of_a_round() -> None:
+    """What is thought beside rounds neither lengthens nor shortens what a round is expected to think."""
+    known = [*_planned(0), *_thought(0), *_attempt(0, seconds=200, steps=4)]
+    beside = WorkPlanned(id="think-001", work=_THOUGHT.model_copy(update={"beside": True}))
+    more = [*known, beside, *_thought(1), *_attempt(1, seconds=200, steps=4)]
+    late = {"elapsed": 30 * _MINUTE - 100}
+    assert "about 110 s pass" in _state(*known, **late).time.shortage(_THOUGHT)
+    assert "about 110 s pass" in _state(*more, **late).time.shortage(_THOUGHT)
+
+
 def test_a_short_attempt_begins_where_the_best_program_fits() -> None:
     """After slow attempts the remainder is used by one that can run the best program again."""
     slow = _attempt(0, seconds=1000, steps=4, code_seconds=30)
