@@ -16,6 +16,7 @@ from typing import NamedTuple
 from comind.agents.comind.critic import is_rerun
 from comind.agents.comind.draft_replies import BASELINE, EXTEND, NOVEL
 from comind.agents.comind.ensembles import ENSEMBLE
+from comind.agents.comind.lessons import gain_over
 from comind.agents.comind.thoughts import Asked
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt
@@ -186,8 +187,8 @@ def attempt_budget(state: CampaignState, phase: str, draft: Draft | None = None)
 def difference_error(one: ValidationScore, other: ValidationScore, correlation: float) -> float:
     """Return the standard error of the difference of two scores on the same rows.
 
-    The campaign's log has no paired difference of two attempts, so it follows from both intervals and
-    the correlation of errors.
+    It follows from both intervals and the correlation of errors, for two attempts that were not compared
+    row by row.
     """
     first, second = one.interval.standard_error, other.interval.standard_error
     return math.sqrt(max(0.0, first**2 + second**2 - 2 * correlation * first * second))
@@ -206,6 +207,9 @@ def _gain_over_parent(attempt: Attempt, state: CampaignState) -> Gain | None:
 def _gain(attempt: Attempt, other: Attempt, state: CampaignState) -> Gain:
     assert attempt.score is not None
     assert other.score is not None
+    paired = gain_over(attempt, other)
+    if paired is not None and paired.paired:
+        return Gain(other.id, paired.difference, paired.error, _minutes(attempt))
     known = state.compared.correlation(attempt.id, other.id) if state.compared else None
     error = difference_error(attempt.score, other.score, _ALIKE if known is None else known)
     return Gain(other.id, _value(attempt) - _value(other), error, _minutes(attempt))

@@ -16,12 +16,12 @@ from comind.agents.comind.search_phase import (
     ranked_starts,
 )
 from comind.agents.comind.thoughts import COORDINATE, Drafting
-from comind.campaign.log.campaign_events import CampaignEvent, ErrorsCompared
+from comind.campaign.log.campaign_events import CampaignEvent, ErrorsCompared, WorkPlanned
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome
-from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work import Code, Reference, Think
 from comind.domain.draft import Draft
-from comind.domain.metric import Interval, MetricValue, ValidationScore
+from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.domain.spend import Budget, Spend
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import attempt, baseline, drafting, state_of, thought
@@ -106,6 +106,17 @@ def test_errors_that_go_together_make_a_difference_more_certain() -> None:
     compared = ErrorsCompared(attempts=names, correlations=((), (0.95,)))
     assert is_stalled(_state(*events))
     assert not is_stalled(_state(*events, compared))
+
+
+def test_a_comparison_row_by_row_is_what_counts() -> None:
+    """Where an attempt was compared with the best before it, that difference and its error decide."""
+    events = [*_tried(1, 0.80), *_tried(2, 0.78), *_tried(3, 0.803)]
+    paired = Paired(difference=0.003, standard_error=0.001, interval=Interval(low=0.001, high=0.005))
+    planned, ended = _tried(3, 0.803, gain=paired)
+    assert isinstance(planned, WorkPlanned)
+    work = planned.work.model_copy(update={"reference": Reference(attempt="attempt-001", step=1)})
+    assert is_stalled(_state(*events))
+    assert not is_stalled(_state(*events[:-2], planned.model_copy(update={"work": work}), ended))
 
 
 # --- what is asked for -----------------------------------------------------------------------------
