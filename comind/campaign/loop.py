@@ -119,16 +119,14 @@ def run(
             resumed.
         CampaignError: the planner asks for a comparison that is not allowed.
     """
-    in_flight = set()
-    for record in campaign.state.works.in_flight():
-        executor.submit(record.id, record.work)
-        in_flight.add(record.id)
+    in_flight = set[str]()  # in this process; more waits after a restart with fewer cores
     ending: CampaignEnded | None = None
     halted: ComindError | None = None
     changed = True
     _record_rejections(campaign, planner)  # those of logs from before they were recorded
     while True:
         if changed and halted is None:
+            _submit(campaign.state, executor, in_flight)
             try:
                 ending = limit_reached() or _plan_and_submit(
                     campaign, planner, executor, in_flight, grader
@@ -201,21 +199,31 @@ def _plan_and_submit(
         return CampaignEnded(reason="done", detail=decision.reason)
     if isinstance(decision, Wait):
         return None
-    late, fresh = "", list[tuple[str, Think | Code]]()
+    late, fresh = "", False
     for planned in _in_time(decision, campaign.state, planner):
         if late := campaign.state.time.shortage(planned):
             break
-        work = _with_facts(planned, campaign.state)
-        fresh.append((campaign.plan(work), work))
+        campaign.plan(_with_facts(planned, campaign.state))
+        fresh = True
     if fresh:  # record all before starting any, so that a kill while one runs loses none
         failpoint("work-planned")
-    for work_id, work in fresh:
-        executor.submit(work_id, work)
-        in_flight.add(work_id)
+        _submit(campaign.state, executor, in_flight)
     if late:
         return CampaignEnded(reason="budget", detail=late)
     # What follows from this plan, such as a thought beside the last drafts, need not wait for its end.
     return _plan_and_submit(campaign, planner, executor, in_flight, grader) if fresh else None
+
+
+def _submit(state: CampaignState, executor: Executor, in_flight: set[str]) -> None:
+    """Submit what is planned and not yet `in_flight`, oldest first; attempts while slots are free."""
+    free = state.attempts_at_once() - sum(isinstance(state.works[each].work, Code) for each in in_flight)
+    for record in state.works.in_flight():
+        is_attempt = isinstance(record.work, Code)
+        if record.id in in_flight or (is_attempt and free <= 0):
+            continue
+        executor.submit(record.id, record.work)
+        in_flight.add(record.id)
+        free -= is_attempt
 
 
 def _in_time(

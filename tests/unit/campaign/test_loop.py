@@ -1,15 +1,21 @@
 """The loop runs an agent's plan to its end without Prefect, resuming from its log."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from comind.campaign.log.campaign_events import CampaignEnded
+from comind.campaign.log.campaign_events import CampaignEnded, EnvironmentRead
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
-from comind.campaign.loop import Campaign
-from comind.domain.spend import Budget
-from comind.errors import CampaignError, ModelServiceError
+from comind.campaign.log.outcome import ThinkOutcome
+from comind.campaign.log.work import Code, Decision, Done, Think, Wait
+from comind.campaign.loop import Campaign, Finished, run
+from comind.domain.environment import Environment, Machine
+from comind.domain.spend import Budget, Spend
+from comind.errors import CampaignError, ComindError, ModelServiceError
 from comind.llm.model_ports import Usage
+from tests.unit.campaign.samples import code, scored
 from tests.unit.campaign.world import World, reply
 
 
@@ -127,3 +133,78 @@ def test_the_clock_survives_a_kill(tmp_path: Path) -> None:
     campaign = world.campaign()
     assert 1234.5 <= campaign.elapsed < 1240
     campaign.close()
+
+
+@dataclass
+class _OneByOne:
+    """Ends what was submitted one at a time, oldest first; keeps what ran beside each."""
+
+    error: ComindError | None = None
+    running: dict[str, Think | Code] = field(default_factory=dict)
+    beside: list[list[str]] = field(default_factory=list)
+
+    def submit(self, work_id: str, work: Think | Code) -> None:
+        self.running[work_id] = work
+
+    def finished(self) -> list[Finished]:
+        self.beside.append(list(self.running))
+        work_id = next(iter(self.running))
+        if self.error is not None:
+            del self.running[work_id]
+            return [Finished(work_id, self.error)]
+        thought = isinstance(self.running.pop(work_id), Think)
+        return [Finished(work_id, ThinkOutcome(spend=Spend()) if thought else scored(0.9))]
+
+
+class _OneMore:
+    """Plans a fifth attempt in a free slot."""
+
+    def plan(self, state: CampaignState) -> Decision:
+        if len(state.works.attempts()) == 5:
+            return Wait() if state.works.in_flight() else Done(reason="all have ended")
+        return [code("new")] if state.free_slots() else Wait()
+
+    def remainder(self, _state: CampaignState) -> Sequence[Code]:
+        return ()
+
+    def rejections(self, _state: CampaignState) -> Mapping[str, str]:
+        return {}
+
+
+def _killed_with_four_attempts(root: Path) -> Campaign:
+    """Return a campaign with four attempts and a thought in flight, resumed on fewer cores."""
+    campaign = World(root).campaign(coders=4)
+    campaign.record(EnvironmentRead(environment=Environment(machine=Machine(cores=4))))
+    for number in range(4):
+        campaign.plan(code(str(number)))
+    campaign.plan(Think(purpose="look"))
+    campaign.record(EnvironmentRead(environment=Environment(machine=Machine(cores=2))))
+    return campaign
+
+
+def test_resumed_attempts_wait_for_free_slots(tmp_path: Path) -> None:
+    """Of four attempts two run at once on two cores, the others follow, then a new one begins."""
+    executor = _OneByOne()
+    with _killed_with_four_attempts(tmp_path) as campaign:
+        run(campaign, _OneMore(), executor)
+        assert not campaign.state.works.in_flight()
+    first, second, third, fourth, new = (f"attempt-{number:03d}" for number in range(5))
+    thought = "think-000"
+    assert executor.beside == [
+        [first, second, thought],
+        [second, thought, third],
+        [thought, third, fourth],
+        [third, fourth],
+        [fourth, new],
+        [new],
+    ]
+
+
+def test_attempts_that_wait_are_kept_at_a_halt(tmp_path: Path) -> None:
+    """None begins once a service is gone, and all are resumed later."""
+    executor = _OneByOne(ModelServiceError("the endpoint is down"))
+    with _killed_with_four_attempts(tmp_path) as campaign:
+        with pytest.raises(ModelServiceError):
+            run(campaign, _OneMore(), executor)
+        assert len(executor.beside) == 3, "two attempts and the thought"
+        assert len(campaign.state.works.in_flight()) == 5
