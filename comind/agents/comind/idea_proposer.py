@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from comind.agents.comind.conversation import TEMPLATES
 from comind.agents.comind.idea_sources import Claim, Sources
 from comind.agents.comind.memos import ComponentMemo, Idea, IdeaMemo, ReportMemo
-from comind.agents.comind.pool import Pool, runs_of
+from comind.agents.comind.pool import Pool, round_budget, runs_of
 from comind.agents.comind.sizes import Sizes, first_request
 from comind.agents.comind.thoughts import PROPOSE, Component, Ideas, Proposing, Report
 from comind.campaign.log.campaign_state import CampaignState
@@ -111,7 +111,7 @@ def proposing_facts(
         known=len(pool.ideas),
         wanted=2 * state.spec.coders,
         best=str(state.best.score) if state.best else "",
-        minutes=round(state.work_budget().seconds / 60, 1),
+        minutes=round(round_budget(state).seconds / 60, 1),
         refused=refused,
     )
 

@@ -4,6 +4,7 @@ The pool only grows: memory is the union of all rounds, with the sources of each
 the attempts that used it.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
@@ -29,6 +30,7 @@ from comind.campaign.reports.campaign_graph import graph_of_campaign
 from comind.community.provenance import Graph, Node, NodeKind, node_id
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
+from comind.domain.spend import WorkBudget
 from comind.domain.value import Value
 
 ResultT = TypeVar("ResultT", bound=Value)
@@ -92,6 +94,11 @@ def rounds_since_news(state: CampaignState) -> list[Thought[Drafting, RoundDraft
     """Return the rounds since the community was read last, which a followed campaign counts anew."""
     newest = state.communities[::-1]
     return [each for each in rounds_of(state) if state.known_to(each.id) == newest]
+
+
+def round_budget(state: CampaignState) -> WorkBudget:
+    """Return the limits of an attempt in a round, which has a draft for each coder."""
+    return state.work_budget(waves=math.ceil(state.spec.coders / state.attempts_at_once()))
 
 
 def latest_preparation(state: CampaignState) -> str:

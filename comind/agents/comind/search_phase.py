@@ -17,6 +17,7 @@ from comind.agents.comind.critic import is_rerun
 from comind.agents.comind.draft_replies import BASELINE, EXTEND, NOVEL
 from comind.agents.comind.ensembles import ENSEMBLE
 from comind.agents.comind.lessons import gain_over
+from comind.agents.comind.pool import round_budget
 from comind.agents.comind.thoughts import Asked
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt
@@ -124,7 +125,7 @@ def ranked_starts(state: CampaignState) -> list[Start]:
     own = [each for each in candidates if not each.work.is_attempt_0] or candidates
     if not own:
         return []
-    minutes = state.work_budget().seconds / 60
+    minutes = round_budget(state).seconds / 60
     best = _value(own[0])
     starts = []
     for each in own:
@@ -174,7 +175,7 @@ def attempt_budget(state: CampaignState, phase: str, draft: Draft | None = None)
 
     It fits if the program that the draft starts from can still be run at its beginning.
     """
-    budget = state.work_budget()
+    budget = round_budget(state)
     if phase != Phase.STALLED:
         return budget
     run = (draft.codebase_seconds or 0.0) if draft else 0.0

@@ -204,9 +204,9 @@ class CampaignState:
         """Return the seconds left for new attempts; infinite without a limit."""
         return self.time.open_seconds()
 
-    def work_budget(self, *, whole: bool = False) -> WorkBudget:
-        """Return the limits of an attempt planned now; with `whole` all that is left is for it."""
-        return self.time.work_budget(whole=whole)
+    def work_budget(self, *, whole: bool = False, waves: int = 1) -> WorkBudget:
+        """Return the limits of an attempt planned now, as `TimePlan.work_budget` does."""
+        return self.time.work_budget(whole=whole, waves=waves)
 
     def exhausted(self) -> str | None:
         """Return the name of the exhausted limit, or None."""

@@ -110,19 +110,18 @@ class TimePlan:
         """Estimate the seconds for one fold of `finalists` attempts of at most `took` seconds each."""
         return math.ceil(finalists / self.at_once) * (_FOLD_FACTOR * took + _FOLD_START_SECONDS)
 
-    def work_budget(self, *, whole: bool = False) -> WorkBudget:
+    def work_budget(self, *, whole: bool = False, waves: int = 1) -> WorkBudget:
         """Return the limits of an attempt planned now.
 
         A round gets at most `round_share` of the campaign's time, so that another one can build on it,
-        and nothing of what is reserved. Where its attempts run one after another, as there are more
-        coders than cores, each gets its part of the share. Below one and a half such parts all that is
-        left is one attempt's; with `whole` also what is reserved, as nothing follows it.
+        and nothing of what is reserved. Where an agent plans rounds whose attempts run in `waves` one
+        after another, each gets its part of the share. Below one and a half such parts all that is left
+        is one attempt's; with `whole` also what is reserved, as nothing follows it.
         """
         left = self.left() if whole else self.open_seconds()
         seconds = min(self.spec.attempt_seconds, left)
         limit = self.budget.seconds
         if limit is not None and not whole:
-            waves = math.ceil(self.spec.coders / self.at_once)  # one after another in a round
             share = (1 if self.spec.iterations == 1 else self.spec.round_share) * limit / waves
             seconds = min(seconds, share) if left > _UNDIVIDED * share else seconds
         return WorkBudget(

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from comind.agents.comind.idea_proposer import proposing_facts
 from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.pool import pool_of
 from comind.agents.comind.search_phase import (
     Phase,
     asked_drafts,
@@ -216,6 +218,16 @@ def test_stalled_attempts_get_half_the_time() -> None:
     assert attempt_budget(state, Phase.STALLED, slow).seconds == 800
     short = _state(attempt_seconds=240.0)
     assert attempt_budget(short, Phase.STALLED).seconds == 240
+
+
+def test_drafts_of_a_round_divide_its_time() -> None:
+    """Four drafts on one core have a quarter of what they have on four, in prompts as in attempts."""
+    for cores, seconds in ((4, 1_620), (1, 405)):
+        long = {"attempt_seconds": 3_600.0, "round_share": 0.45}
+        state = _state(*_tried(1, 0.8), coders=4, cores=cores, **long)
+        assert attempt_budget(state, Phase.IMPROVE).seconds == pytest.approx(seconds)
+        minutes = proposing_facts(state, pool_of(state)).minutes
+        assert minutes == pytest.approx(seconds / 60, abs=0.06)
 
 
 def test_the_phase_of_the_round_decides() -> None:

@@ -59,12 +59,16 @@ def test_a_round_gets_its_share() -> None:
 
 
 def test_a_round_in_waves_divides_its_share() -> None:
-    """Two coders on one core run one after another, and together get what two cores give at once."""
-    waves: dict[str, Any] = {"coders": 2, "cores": 1}
-    assert _state(**waves).work_budget().seconds == pytest.approx(13.5 * _MINUTE / 2)
-    assert _state(**waves, iterations=1).work_budget().seconds == pytest.approx(15 * _MINUTE)
-    late = _state(**waves, elapsed=20 * _MINUTE).work_budget()
+    """Attempts that run one after another together get what others get that run at once."""
+    assert _state().work_budget(waves=2).seconds == pytest.approx(13.5 * _MINUTE / 2)
+    assert _state(iterations=1).work_budget(waves=2).seconds == pytest.approx(15 * _MINUTE)
+    late = _state(elapsed=20 * _MINUTE).work_budget(waves=2)
     assert late.seconds == pytest.approx(10 * _MINUTE), "less than one and a half parts"
+
+
+def test_coders_that_wait_for_a_core_divide_nothing() -> None:
+    """Agents that plan one program for each free slot have no waves, however many coders are set."""
+    assert _state(coders=4, cores=1).work_budget().seconds == pytest.approx(13.5 * _MINUTE)
 
 
 def test_time_for_the_refit_is_kept_back() -> None:
