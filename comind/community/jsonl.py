@@ -28,7 +28,8 @@ from comind.community.lines import (
     parse_time,
 )
 from comind.community.notebook_source import load_source, sanitize_source
-from comind.community.sanitize import is_reference, sanitize_line
+from comind.community.sanitize import sanitize_line
+from comind.domain.community import is_reference
 from comind.errors import CommunityError
 
 _NOTEBOOKS, _DISCUSSIONS, _DATASETS = "notebooks.jsonl", "discussions.jsonl", "datasets.jsonl"

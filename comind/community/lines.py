@@ -15,7 +15,8 @@ from comind.community.items import (
     Observation,
     shared_fields,
 )
-from comind.community.sanitize import is_reference, sanitize_line, sanitize_prose
+from comind.community.sanitize import sanitize_line, sanitize_prose
+from comind.domain.community import is_reference
 from comind.domain.value import Value
 
 _TITLE_LENGTH, _NAME_LENGTH = 300, 100

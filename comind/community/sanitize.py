@@ -14,14 +14,6 @@ _HIDDEN = re.compile(
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
-_PART = r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.)){0,99}(?<!\.)"
-_REFERENCE = re.compile(f"{_PART}/{_PART}")
-
-
-def is_reference(text: str) -> bool:
-    """Whether `text` is `owner/name`, both safe as folder names."""
-    return _REFERENCE.fullmatch(text) is not None
-
 
 def sanitize(text: str, length: int) -> str:
     """Return `text` without hidden characters, truncated to `length` characters with a mark."""

@@ -10,8 +10,15 @@ from comind.community.asof import as_of as seen_from
 from comind.community.copying import copy_files
 from comind.community.items import CommunityItems
 from comind.community.ranking import Selection, rank
-from comind.community.sanitize import is_reference
-from comind.domain.community import OUTPUTS_AT, CommunityView, Dataset, Notebook, is_submission
+from comind.domain.community import (
+    OUTPUTS_AT,
+    SUBMISSION,
+    CommunityView,
+    Dataset,
+    Notebook,
+    is_reference,
+    submission_among,
+)
 from comind.domain.resources import STORES
 from comind.errors import CommunityError
 from comind.system.files import hash_tree, write_atomically
@@ -183,15 +190,17 @@ def _with_outputs(view: CommunityView, folder: Path, staged: SnapshotFolder) -> 
     for notebook in view.all_notebooks:
         place = f"{OUTPUTS_AT}/{notebook.ref}/{notebook.version}"
         written = (folder / place).iterdir() if (folder / place).is_dir() else ()
-        names = sorted((each.name for each in written if is_submission(each.name)), key=len)
-        reason = ""
-        if names:
+        files = (each.name for each in written if each.is_file() and not each.is_symlink())
+        name, reason = submission_among(files), ""
+        if name is not None:
             target = staged.path_for(notebook.ref) / _OUTPUT
-            reason = copy_files(folder, PurePosixPath(place, names[0]), target)
+            reason = copy_files(folder, PurePosixPath(place, name), target)
         if reason:
             notes.append(f"notebook {notebook.ref}: its submission is left out: {reason}")
-        elif names:
-            notebook = notebook.model_copy(update={"output": f"{_OUTPUT}/{names[0]}"})  # noqa: PLW2901
+        elif name is not None:
+            (target / name).rename(target / SUBMISSION)
+            output = f"{_OUTPUT}/{SUBMISSION}"
+            notebook = notebook.model_copy(update={"output": output})  # noqa: PLW2901
         notebooks.append(notebook)
     first = len(view.notebooks)
     return view.model_copy(

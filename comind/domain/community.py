@@ -1,6 +1,7 @@
 """Define the snapshot of a competition's community: notebooks, discussions, datasets."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -16,10 +17,29 @@ NEVER = datetime.min.replace(tzinfo=UTC)
 OUTPUTS_AT = "outputs"
 """Folder of a community with the output files of notebooks, in `<owner>/<name>/<version>/`."""
 
+SUBMISSION = "submission.csv"
+"""Usual name of the submission that a notebook writes."""
 
-def is_submission(name: str) -> bool:
-    """Return whether a file that a notebook wrote has a submission, by its name."""
-    return "/" not in name and "submission" in name.lower() and name.lower().endswith(".csv")
+_PART = r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.)){0,99}(?<!\.)"
+_REFERENCE = re.compile(f"{_PART}/{_PART}")
+
+
+def is_reference(text: str) -> bool:
+    """Whether `text` is `owner/name`, both safe as folder names."""
+    return _REFERENCE.fullmatch(text) is not None
+
+
+def submission_among(names: Iterable[str]) -> str | None:
+    """Return which of the files that a notebook wrote is its submission, by their names.
+
+    `submission.csv` if it is there, else the shortest name; None if there is no submission.
+    """
+    found = (
+        name
+        for name in names
+        if "/" not in name and "submission" in name.lower() and name.lower().endswith(".csv")
+    )
+    return min(found, key=lambda name: (name != SUBMISSION, len(name), name), default=None)
 
 
 class Notebook(Value):

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from comind.domain.community import OUTPUTS_AT
+from comind.domain.community import is_reference
 from comind.domain.value import Value
 from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
 from comind.kaggle.community_files import CommunityFiles
@@ -139,7 +139,8 @@ class _Fetch:
             lines.put(known | {"votes": votes, "observed_at": self._now()})
 
     def _notebooks(self, order: NotebookOrder) -> Iterator[NotebookFacts]:
-        return paginate(partial(self._kaggle.notebooks, self._slug, order), chunks=_CHUNKS)
+        listed = paginate(partial(self._kaggle.notebooks, self._slug, order), chunks=_CHUNKS)
+        return (each for each in listed if is_reference(each.ref))
 
     def _pull(self, listed: NotebookFacts, lines: _Lines) -> bool:
         """Fetch a notebook with its source; return whether it still exists."""
@@ -232,7 +233,7 @@ class _Fetch:
 
     def datasets(self, most: int) -> int:
         """Fetch the datasets that match the slug, and those that notebooks use, most used first."""
-        found = list(paginate(partial(self._kaggle.datasets, self._slug), chunks=1))
+        found = self._datasets_named(self._slug)
         used = self._used_datasets()
         new = 0
         with _Lines(self._folder / "datasets.jsonl") as lines:
@@ -240,8 +241,7 @@ class _Fetch:
                 str(line.get("ref")) for line in lines.by_key.values()
             }
             for ref in [ref for ref in used if ref not in there][:most]:
-                named = paginate(partial(self._kaggle.datasets, ref.split("/")[-1]), chunks=1)
-                found += [each for each in named if each.ref == ref]
+                found += self._datasets_named(ref.split("/")[-1], ref)
             for each in found:
                 line = self._dataset(each)
                 known = lines.by_key.get(_key(line), {})
@@ -249,29 +249,43 @@ class _Fetch:
                 lines.put(line | {name: known[name] for name in ("path",) if name in known})
         return new
 
+    def _datasets_named(self, words: str, ref: str | None = None) -> list[DatasetFacts]:
+        """Return the datasets that match a search; with `ref`, this one alone."""
+        found = paginate(partial(self._kaggle.datasets, words), chunks=1)
+        return [each for each in found if is_reference(each.ref) and ref in (None, each.ref)]
+
     def _used_datasets(self) -> list[str]:
         """Return the datasets that notebooks use, most used first."""
         notebooks = _Lines(self._folder / "notebooks.jsonl").by_key.values()
-        used = Counter(ref for line in notebooks for ref in set(line.get("datasets", ())))
+        named = (ref for line in notebooks for ref in set(line.get("datasets", ())))
+        used = Counter(ref for ref in named if is_reference(ref))
         return sorted(used, key=lambda ref: (-used[ref], ref))
 
     def files(self, limits: FetchLimits) -> int:
-        """Fetch files of used datasets, and submissions of the notebooks that the list has first."""
+        """Fetch submissions of the notebooks that the list has first, and files of used datasets."""
         store, fetched = CommunityFiles(self._kaggle, self._folder, limits.files_mb), 0
+        for ref, version in self._listed[: limits.outputs]:
+            if not store.knows_output(ref, version):
+                fetched += bool(store.output(ref, version))
         with _Lines(self._folder / "datasets.jsonl") as lines:
             for ref in self._used_datasets()[: limits.datasets]:
                 newest = max(lines.versions(ref), key=lambda line: line.get("version", 1), default=None)
                 if newest is None or newest.get("path"):
                     continue
-                path = store.dataset(ref, newest.get("version", 1))
-                if path:
-                    lines.put(newest | {"path": path})
-                    fetched += 1
-        for ref, version in self._listed[: limits.outputs]:
-            if not (self._folder / OUTPUTS_AT / ref / str(version)).exists():
-                fetched += bool(store.output(ref, version))
+                if not store.refused_dataset(ref, newest.get("version", 1)):
+                    fetched += self._files_of(ref, store, lines)
         store.close()
         return fetched
+
+    def _files_of(self, ref: str, store: CommunityFiles, lines: _Lines) -> bool:
+        """Fetch the files of a dataset; they are of the version that it has now."""
+        for facts in self._datasets_named(ref.rsplit("/", maxsplit=1)[-1], ref):
+            line = self._dataset(facts)
+            path = store.dataset(ref, line["version"])
+            if path:
+                lines.put(line | {"path": path})
+            return bool(path)
+        return False
 
     def _dataset(self, facts: DatasetFacts) -> Line:
         return {

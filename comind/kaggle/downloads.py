@@ -15,9 +15,13 @@ from comind.kaggle.port import DataFile
 _ATTEMPTS = 2  # at a file whose verification fails
 
 
-def key_of(*files: DataFile) -> str:
-    """Return the file name of a download in staging."""
-    text = "\n".join(file.model_dump_json() for file in files)
+class CorruptDownloadError(KaggleBusyError):
+    """What comes for one file is corrupt each time; others may be sound."""
+
+
+def key_of(*files: DataFile, of: str = "") -> str:
+    """Return the file name of a download in staging; `of` is the item that files belong to, if any."""
+    text = "\n".join([*filter(None, [of]), *(file.model_dump_json() for file in files)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -34,7 +38,8 @@ def download(
         size: uncompressed, in bytes; None: a zip of unknown size.
 
     Raises:
-        KaggleError: `send` fails, or the download is corrupt.
+        CorruptDownloadError: the download is corrupt.
+        KaggleError: `send` fails.
     """
     whole, part = staging / f"{key}.file", staging / f"{key}.part"
     if whole.is_file():
@@ -46,7 +51,7 @@ def download(
             part.rename(whole)
             return whole
         part.unlink(missing_ok=True)
-    raise KaggleBusyError(f"{what}: the download is corrupt ({wrong})", hint="run this again later")
+    raise CorruptDownloadError(f"{what}: the download is corrupt ({wrong})", hint="run this again later")
 
 
 def _resume(send: Callable[[Path], str | None], part: Path) -> str | None:

@@ -36,6 +36,10 @@ class KaggleWorld:
     datasets: tuple[port.DatasetFacts, ...] = ()
     item_files: dict[str, dict[str, bytes]] = field(default_factory=dict)
     """Files of datasets, and those that notebooks wrote, by reference and name."""
+    listed_sizes: dict[str, int] = field(default_factory=dict)
+    """Sizes in lists of these files, by name, where they are not the true ones."""
+    corrupt: set[str] = field(default_factory=set)
+    """Names of these files that come with the MD5 of another content."""
     limits: port.Limits = field(default_factory=lambda: port.Limits(today=0, total=0, allowed_now=5))
     submissions: tuple[port.SubmissionFacts, ...] = ()
 
@@ -161,12 +165,15 @@ class ScriptedKaggle:
     def _item_files(self, method: str, ref: str, at: str | None) -> port.Chunk[port.DataFile]:
         self._note(method, ref)
         files = self.world.item_files.get(ref, {})
-        return self._part([port.DataFile(name=n, size=len(c)) for n, c in sorted(files.items())], at)
+        sizes = {name: len(content) for name, content in files.items()} | self.world.listed_sizes
+        return self._part([port.DataFile(name=name, size=sizes[name]) for name in sorted(files)], at)
 
     def _item_file(self, method: str, ref: str, name: str, target: Path) -> str | None:
         self._note(method, f"{ref} {name}")
         content = self.world.item_files[ref][name]
         target.write_bytes(content)
+        if name in self.world.corrupt:
+            return hashlib.md5(b"another", usedforsecurity=False).hexdigest()
         return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
     def limits(self, slug: str) -> port.Limits:

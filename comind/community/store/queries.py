@@ -19,8 +19,8 @@ from comind.community.items import (
     Observation,
 )
 from comind.community.lines import CommentLine, DatasetLine, DiscussionLine, Line, NotebookLine
-from comind.community.sanitize import is_reference
 from comind.community.store.engine import Engine
+from comind.domain.community import is_reference
 from comind.system.collection import paused_collection
 from comind.system.markup import html_to_text
 

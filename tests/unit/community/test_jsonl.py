@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from comind.community.items import CommunityItems
 from comind.community.jsonl import is_community_folder, read_community_folder
-from comind.community.sanitize import is_reference, sanitize, sanitize_line
+from comind.community.sanitize import sanitize, sanitize_line
+from comind.domain.community import is_reference
 from comind.errors import CommunityError
 from tests.unit.community.folders import comment, community, dataset, discussion, notebook
 

@@ -200,20 +200,37 @@ def _with_output(folder: Path, version: int, name: str = "submission.csv") -> No
 
 
 def test_the_submission_that_a_notebook_wrote_is_mounted_beside_it(tmp_path: Path) -> None:
-    """Of the visible version, and nothing else of its output."""
+    """Of the visible version, under a fixed name, and nothing else of its output."""
     folder = community(tmp_path / "community", notebooks=[notebook("ada/one", source="x = 1\n")])
     _with_output(folder, 1, "my_submission.csv")
-    (folder / "outputs" / "ada" / "one" / "1" / "model.pkl").write_text("?")
+    written = folder / "outputs" / "ada" / "one" / "1"
+    (written / "model.pkl").write_text("?")
+    (written / "submission.csv").mkdir()
+    (written / "b_submission.csv").write_text("id,y\n1,7\n")
+    (written / "a_submission.csv").write_text("id,y\n1,5\n")
     _with_output(folder, 2)
     taken = _take(folder, tmp_path / "snapshots")
     (shown,) = taken.read().notebooks
-    assert shown.output == "output/my_submission.csv"
+    assert shown.output == "output/submission.csv"
     root = taken.mount_path("ada/one")
     assert root is not None
     assert {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()} == {
         "notebook.py",
-        "output/my_submission.csv",
+        "output/submission.csv",
     }
+    assert (root / shown.output).read_text() == "id,y\n1,5\n"
+
+
+def test_submission_csv_comes_before_shorter_names(tmp_path: Path) -> None:
+    """Its name says that it is the one."""
+    folder = community(tmp_path / "community", notebooks=[notebook("ada/one", source="x = 1\n")])
+    _with_output(folder, 1)
+    written = folder / "outputs" / "ada" / "one" / "1"
+    (written / "Submission.csv").write_text("other\n")
+    (written / "A_submission.csv").write_text("other\n")
+    root = _take(folder, tmp_path / "snapshots").mount_path("ada/one")
+    assert root is not None
+    assert (root / "output" / "submission.csv").read_text() == "id,y\n1,0\n"
 
 
 def test_submissions_of_notebooks_are_left_out_with_datasets(tmp_path: Path) -> None:
@@ -232,7 +249,7 @@ def test_submissions_of_notebooks_are_left_out_with_datasets(tmp_path: Path) -> 
     assert [each.output for each in taken.read().notebooks] == [""]
 
 
-def test_a_submission_that_is_a_link_is_left_out_with_a_note(tmp_path: Path) -> None:
+def test_a_submission_that_is_a_link_is_left_out(tmp_path: Path) -> None:
     """A link could lead to a file of the machine."""
     folder = community(tmp_path / "community", notebooks=[notebook("ada/one", source="x = 1\n")])
     written = folder / "outputs" / "ada" / "one" / "1"
@@ -240,4 +257,3 @@ def test_a_submission_that_is_a_link_is_left_out_with_a_note(tmp_path: Path) -> 
     (written / "submission.csv").symlink_to("/etc/passwd")
     view = _take(folder, tmp_path / "snapshots").read()
     assert [each.output for each in view.notebooks] == [""]
-    assert view.left_out == ("notebook ada/one: its submission is left out: the path leads over a link",)

@@ -167,7 +167,7 @@ def test_datasets_that_notebooks_use(tmp_path: Path) -> None:
     """Datasets of notebooks are found by their own names."""
     kaggle = ScriptedKaggle(tiny_world())
     visit(kaggle, tmp_path, QuickClock())
-    assert [what for name, what in kaggle.calls if name == "datasets"] == [SLUG, "more"]
+    assert [what for name, what in kaggle.calls if name == "datasets"] == [SLUG, "more", "more"]
     assert lines(tmp_path / "datasets.jsonl")[0]["ref"] == "bob/more"
 
 
