@@ -165,10 +165,8 @@ def test_references_that_lead_out_of_the_folder_are_skipped(tmp_path: Path) -> N
     folder.mkdir(parents=True)
     best, liked = kaggle.world.notebooks
     bad = "../.."
-    kaggle.world.notebooks = (
-        best.model_copy(update={"datasets": (bad,)}),
-        liked.model_copy(update={"ref": bad}),
-    )
+    best, liked = best.model_copy(update={"datasets": (bad,)}), liked.model_copy(update={"ref": bad})
+    kaggle.world.notebooks = (best, liked)
     kaggle.world.datasets = (DatasetFacts(ref=bad, title=SLUG, version=2),)
     kaggle.world.item_files[bad] = {"submission.csv": b"x"}
     assert _fetch(kaggle, folder).notebooks == 1
@@ -177,7 +175,7 @@ def test_references_that_lead_out_of_the_folder_are_skipped(tmp_path: Path) -> N
 
 
 def test_what_came_and_was_refused_counts_for_the_limit(tmp_path: Path) -> None:
-    """A zip that holds too much leaves the rest of the limit, not all of it."""
+    """Bytes of a corrupt file are spent too."""
     kaggle = _kaggle()
     best, liked = kaggle.world.notebooks
     kaggle.world.notebooks = (best.model_copy(update={"datasets": ("bob/more", "cy/more")}), liked)
@@ -208,9 +206,8 @@ def test_files_keep_their_own_names(tmp_path: Path) -> None:
     kaggle.world.item_files["bob/more"] = files | {"deep/one.csv": _zip("one.csv", b"b\n2\n")}
     _fetch(kaggle, tmp_path)
     root = tmp_path / "datasets" / "bob" / "more" / "2"
-    found = {
-        str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()
-    }
+    paths = [path for path in root.rglob("*") if path.is_file()]
+    found = {str(path.relative_to(root)): path.read_bytes() for path in paths}
     assert found == files | {"deep/one.csv": b"b\n2\n"}
 
 
@@ -218,7 +215,6 @@ def test_a_file_of_another_version_is_not_reused(tmp_path: Path) -> None:
     """Also where its name and size are the same, and the earlier fetch was interrupted."""
     kaggle = _kaggle()
     kaggle.world.item_files["bob/more"] = {"a.csv": b"old", "b.csv": b"old"}
-    _fetch(kaggle, tmp_path, datasets=0)
     kaggle.world.corrupt = {"b.csv"}
     staging = CommunityFiles(kaggle, tmp_path, 1)
     assert staging.dataset("bob/more", 2) == ""
