@@ -171,7 +171,8 @@ def test_references_that_lead_out_of_the_folder_are_skipped(tmp_path: Path) -> N
     kaggle.world.item_files[bad] = {"submission.csv": b"x"}
     assert _fetch(kaggle, folder).notebooks == 1
     assert [path for path in tmp_path.rglob("*") if path.is_file() and folder not in path.parents] == []
-    assert bad not in {what.split(" ")[0] for _, what in kaggle.calls}
+    assert not {bad, ".."} & {what.split(" ")[0] for _, what in kaggle.calls}
+    assert not (folder / "datasets.jsonl").exists()
 
 
 def test_what_came_and_was_refused_counts_for_the_limit(tmp_path: Path) -> None:
@@ -193,6 +194,13 @@ def test_files_of_unknown_size_are_refused(tmp_path: Path) -> None:
     kaggle.world.listed_sizes = {"more.csv": 0}
     assert _fetch(kaggle, tmp_path) == _OTHERS
     assert not [name for name, _ in kaggle.calls if name == "download_dataset"]
+
+
+def test_a_dataset_whose_list_is_longer_than_what_is_read_has_no_files(tmp_path: Path) -> None:
+    """A part of it would be taken for all."""
+    kaggle = _kaggle()
+    kaggle.world.item_files["bob/more"] = {f"{number:03}.csv": b"?" for number in range(100)}
+    assert _fetch(kaggle, tmp_path) == _OTHERS
 
 
 def test_files_keep_their_own_names(tmp_path: Path) -> None:
