@@ -17,6 +17,8 @@ from comind.system.syntax import parse_or_none
 
 _MOST_TIMINGS = 60
 _MOST_MODELS = 4
+_MOST_PARTS = 7  # after the first name of a call
+_MODEL_NAME = 40  # characters; agents read it
 _LINE_OF_VOTING = re.compile(r"\[Voting\] \.+ \(\d+ of \d+\) Processing (\w+), total= *([\d.]+)(s|min)")
 """Printed by scikit-learn for each model of the baseline's ensemble."""
 _LIBRARIES = ("lightgbm", "xgboost", "catboost")
@@ -153,16 +155,16 @@ def _made(
             elif isinstance(node, ast.Call):
                 root, _, rest = _path(node.func).partition(".")
                 if model := _model(".".join(filter(None, (imported.get(root, ""), rest)))):
-                    yield model
+                    yield model[:_MODEL_NAME]
 
 
 def _path(function: ast.expr) -> str:
-    """Return the dotted name that is called; empty for anything else."""
-    if isinstance(function, ast.Name):
-        return function.id
-    if isinstance(function, ast.Attribute) and (before := _path(function.value)):
-        return f"{before}.{function.attr}"
-    return ""
+    """Return the dotted name that is called; empty for anything else, and for a name of many parts."""
+    attributes: list[str] = []
+    while isinstance(function, ast.Attribute) and len(attributes) < _MOST_PARTS:
+        attributes.append(function.attr)
+        function = function.value
+    return ".".join([function.id, *reversed(attributes)]) if isinstance(function, ast.Name) else ""
 
 
 def _model(called: str) -> str:

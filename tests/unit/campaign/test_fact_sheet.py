@@ -262,6 +262,13 @@ def test_models_are_known_by_what_is_called(cells: list[str], made: tuple[str, .
     assert models_of_cells(cells)[-1] == made
 
 
+def test_long_names_are_no_burden() -> None:
+    """A call of a thousand parts is no model, and the name of a model is shown in 40 characters."""
+    name = "A" * 300
+    code = f"import lightgbm\nlightgbm{'.b' * 1_000}()\nlightgbm.{name}()"
+    assert models_of_cells([code]) == [(name[:40],)]
+
+
 def test_goals_are_no_facts() -> None:
     """What a model wrote, such as title, goal and report, is on no sheet."""
     outcome = _timed(0.9, 3).model_copy(update={"report": "CLAIM", "title": "CLAIM"})
