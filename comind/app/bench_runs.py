@@ -171,16 +171,16 @@ class GradedCurve:
                 continue
             best = own_choice(self.state)
             if best is not None and best.id != known:
-                yield self._point(best, record.elapsed)
+                yield self._point(best)
                 known = best.id
 
-    def _point(self, best: Attempt, seconds: float) -> ScorePoint:
+    def _point(self, best: Attempt) -> ScorePoint:
         assert best.outcome is not None
         assert best.score is not None
         own = not runs_foreign_programs(self.state.spec)
         metrics = measure(best.outcome.code) if own else None
         return ScorePoint(
-            seconds=seconds,
+            seconds=self.state.spend.seconds,
             usd=self.state.spend.usd,
             tokens=self.state.spend.tokens,
             validation_score=best.score.value.value,

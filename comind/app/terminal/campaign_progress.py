@@ -16,11 +16,7 @@ from rich.text import Text
 from comind.app.terminal.background import shown_in_background
 from comind.app.terminal.live_table import live_table
 from comind.app.terminal.long_steps import RunningStep, RunningSteps, clock, newest_text
-from comind.campaign.log.campaign_events import (
-    FinalPicked,
-    WorkFinished,
-    WorkPlanned,
-)
+from comind.campaign.log.campaign_events import FinalPicked, WorkFinished
 from comind.campaign.log.campaign_folders import EVALUATOR, CampaignFolder
 from comind.campaign.log.event_lines import campaign_line, work_line
 from comind.campaign.reports.campaign_view import CampaignLogs, CampaignView
@@ -41,21 +37,18 @@ class _Progress:
 
     def __init__(self, folder: CampaignFolder) -> None:
         self._logs = CampaignLogs(folder)
-        self._planned_at: dict[str, float] = {}
         self._warned: set[LimitReached] = set()
 
     def new_lines(self) -> Iterator[str]:
         """Read new events from the logs; yields a line for each that is shown."""
         for record in self._logs.records():
-            if isinstance(record.event, WorkPlanned):
-                self._planned_at[record.event.id] = record.elapsed
             if isinstance(record.event, WorkFinished):
                 yield from self._new_work_lines(record.event.id)
             text = campaign_line(record.event)
             if isinstance(record.event, FinalPicked):
                 text = "\n".join([text, *_tuning_lines(self.view.tuning)])
             for line in text.splitlines():
-                yield f"{clock(record.elapsed)}  {line}"
+                yield f"{clock(self._logs.state.spend.seconds)}  {line}"
         self._logs.work(EVALUATOR).update()
         for running in self._logs.state.works.in_flight():
             yield from self._new_work_lines(running.id)
@@ -67,11 +60,11 @@ class _Progress:
         return self._logs.view
 
     def _new_work_lines(self, work_id: str) -> Iterator[str]:
-        work = self._logs.work(work_id)
+        work, began = self._logs.work(work_id), self._logs.state.works[work_id].planned_at
         for record in work.read():
             line = work_line(record.event, work.state)
             if line:
-                yield f"{clock(self._planned_at[work_id] + record.elapsed)}  {work_id}: {line}"
+                yield f"{clock(began + record.elapsed)}  {work_id}: {line}"
 
 
 def _show(progress: _Progress, stop: threading.Event) -> None:

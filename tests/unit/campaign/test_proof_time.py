@@ -3,7 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from comind.app.bench_runs import GradedCurve
 from comind.app.campaign_running import prove_scripts
+from comind.app.reporting import CampaignGrader
+from comind.app.terminal.campaign_progress import _Progress
 from comind.campaign.log.campaign_events import (
     CampaignEnded,
     FinalPicked,
@@ -16,6 +19,8 @@ from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.work import Code
 from comind.campaign.loop import Campaign
+from comind.campaign.reports.campaign_view import read_view
+from comind.campaign.reports.page.campaign_page import _charts
 from comind.domain.draft import Operator
 from comind.domain.spend import Budget
 from tests.unit.campaign.samples import code, opened, score, scored
@@ -86,3 +91,21 @@ def test_what_is_delivered_is_proved_and_others_within_a_third_of_the_time(tmp_p
     }
     _, given = _proved(tmp_path / "slow", slower=5.0)
     assert list(given) == ["attempt-000", "refit-000"]
+
+
+def test_times_shown_after_a_resume_are_without_proofs(tmp_path: Path) -> None:
+    """Chart, progress lines and a bench's curve have an attempt after proofs at the campaign's time."""
+    before, _ = _proved(tmp_path, slower=1.0)
+    folder, clock = CampaignFolder(tmp_path), _Clock()
+    with Campaign(folder, now=clock) as campaign:
+        campaign.resume(Budget(seconds=2 * _LIMIT))
+        campaign.record(WorkPlanned(id="attempt-004", work=code()))
+        clock.now += 20
+        campaign.record(WorkFinished(id="attempt-004", outcome=scored(0.95)))
+        assert campaign.elapsed == _LIMIT + before.proof_seconds + 20
+    dots = _charts(read_view(folder))[0].dots
+    assert dots[-1].label.startswith("attempt-004, ")
+    assert dots[-1].label.endswith("after 5 min 20 s")
+    lines = list(_Progress(folder).new_lines())
+    assert next(each for each in reversed(lines) if "attempt-004" in each).startswith("05:20")
+    assert GradedCurve(folder, CampaignGrader()).points[-1].seconds == _LIMIT + 20

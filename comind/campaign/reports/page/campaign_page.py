@@ -7,7 +7,7 @@ from importlib import resources
 from jinja2 import Template
 from markupsafe import Markup
 
-from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent
 from comind.campaign.log.campaign_folders import EVALUATOR, CampaignFolder
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
@@ -104,7 +104,7 @@ def _values(
         "refit": state.refit(),
         "tuning": str(tuning) if tuning.gradings else "",
         "notes": [one_line(line, _LINE) for line in (*warnings, *tuning.warnings, *notes, *unread)],
-        "charts": _charts(view, records),
+        "charts": _charts(view),
         "tree": rows.tree(),
         "closing": rows.closing(),
         "ideas": provenance.ideas(),
@@ -129,9 +129,9 @@ def _works(state: CampaignState, folder: CampaignFolder) -> tuple[dict[str, Atte
     return works, unread
 
 
-def _charts(view: CampaignView, records: Sequence[Record[CampaignEvent]]) -> list[ScoreChart]:
+def _charts(view: CampaignView) -> list[ScoreChart]:
     """Return the chart of scores in each size; none without a score."""
-    ended = {each.event.id: each.elapsed for each in records if isinstance(each.event, WorkFinished)}
+    ended = {each.id: each.finished_at or 0.0 for each in view.state.works}
     picked = view.state.picked.work_id if view.state.picked is not None else ""
     points = [
         ChartPoint(
