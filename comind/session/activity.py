@@ -43,7 +43,7 @@ class Activity:
             self._active_at = self._changed_at = self._seconds = seconds
             return Stall()
         elapsed, self._seconds = seconds - self._seconds, seconds
-        if printed or _differs(self._changed, usage):
+        if printed or differs(self._changed, usage):
             self._changed, self._changed_at, self._active_at = usage, seconds, seconds
         elif usage.gpu_percent or _cores(before, usage, elapsed) >= _IDLE_CORES:
             self._active_at = seconds
@@ -57,7 +57,7 @@ def _cores(before: CellUsage, now: CellUsage, seconds: float) -> float:
     return max(0.0, now.cpu_seconds - before.cpu_seconds) / seconds if seconds > 0 else 0.0
 
 
-def _differs(before: CellUsage, now: CellUsage) -> bool:
+def differs(before: CellUsage, now: CellUsage) -> bool:
     """Return whether memory or files have changed."""
     tolerated = max(_MEMORY_BYTES, _MEMORY_SHARE * before.memory_bytes)
     moved = abs(now.memory_bytes - before.memory_bytes) > tolerated

@@ -30,8 +30,8 @@ class Symptom(StrEnum):
     SPINNING = "spinning"
 
 
-STALLED = frozenset({Symptom.SILENCE, Symptom.IDLE, Symptom.SPINNING})
-"""Symptoms of a cell that prints nothing, so that its code has to show whether it can end."""
+STALLED = frozenset({Symptom.IDLE, Symptom.SPINNING})
+"""Symptoms of a cell that leaves no trace, so that its code has to show whether it can end."""
 
 
 class Evidence(Value):

@@ -2,10 +2,11 @@
 
 A cell is inspected early, then at growing intervals. Certain evidence at two inspections in a row stops
 it; otherwise a model is called in a background thread, a limited number of times. Its verdict counts
-only if it quotes a printed line or, about a cell that prints nothing, a line of the code; a failed or
-late reply has no effect.
+only if it quotes a printed line or, about a cell that leaves no trace, a loop or a wait in the code; a
+failed or late reply has no effect.
 """
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -26,7 +27,7 @@ from comind.llm.exchange import parse, request_for
 from comind.llm.model_ports import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
-from comind.session.activity import Activity
+from comind.session.activity import Activity, differs
 from comind.session.evidence import STALLED, CellSnapshot, Evidence, Symptom, find_evidence
 from comind.session.load import CellUsage
 
@@ -41,6 +42,11 @@ _POLL_SECONDS = 0.5  # between two polls for the model's reply
 _LEAST_INTERVAL = 1.0  # of two inspections, however short the timeout
 _LEAST_TIME = 10.0  # before a question, or of idleness, that is a share of the timeout
 _LEAST_QUOTE = 2  # letters and digits; a bracket or a rule of dashes is no evidence
+_LOOP_OR_WAIT = re.compile(
+    r"(?:^|[;:]\s*)(?:async )?while\b|\bfor\b.+\bin\b"
+    r"|\.(?:join|acquire|get|wait)\(|\b(?:input|sleep|recv|accept|select)\("
+)
+_COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
 def _in_background(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
@@ -81,7 +87,16 @@ class _Question(NamedTuple):
     shown: str
     """The end of the output, as the model was shown it."""
     code: str
-    """The cell's code, if a line of it may be quoted; else empty."""
+    """The cell's code, as the model was shown it, if a line of it may be quoted; else empty."""
+    output: str
+    """The whole output at the question."""
+    usage: CellUsage | None
+
+    def moved(self, output: str, usage: CellUsage | None) -> bool:
+        """Return whether output, memory or files have changed since the question, or may have."""
+        if usage is None or self.usage is None or output != self.output:
+            return True
+        return differs(self.usage, usage)
 
 
 @dataclass
@@ -125,9 +140,9 @@ class CellMonitor:
     def look(self, output: str, seconds: float, usage: CellUsage | None = None) -> str | None:
         """Return the reason to stop the cell, or None; does not block."""
         self._now = seconds
-        reason = self._poll(seconds)
+        reason = self._poll(output, usage)
         if reason is None and seconds >= self._due:
-            reason = self._inspect(output, seconds, usage) or self._poll(seconds)
+            reason = self._inspect(output, seconds, usage) or self._poll(output, usage)
         return reason
 
     def close(self) -> None:
@@ -140,7 +155,7 @@ class CellMonitor:
             failure = "the cell had ended before the model answered"
             self._end_question(MonitorHeard(seconds=self._now, failure=failure, lost=True))
             return
-        self._poll(self._now, ended=True)
+        self._poll("", None, ended=True)
 
     def _inspect(self, output: str, seconds: float, usage: CellUsage | None) -> str | None:
         """Search output and usage for evidence; call the model if none is certain."""
@@ -180,19 +195,33 @@ class CellMonitor:
         news = stalled or snapshot.output != self._asked_about
         # An idle cell goes on soon, or is stopped without a question.
         due = news and not snapshot.stall.idle and snapshot.seconds >= self._ask_again_at
-        if not (found - self._raised or due):
-            return False
-        return self.settings.questions is None or self.settings.questions.begin()
+        return bool(found - self._raised) or due
 
     def _ask(
         self, snapshot: CellSnapshot, evidence: tuple[Evidence, ...], usage: CellUsage | None
     ) -> None:
+        """Ask the model, if the campaign's share of questions allows it."""
+        questions = self.settings.questions
+        if questions is None:
+            self._question = self._sent(snapshot, evidence, usage)
+        elif questions.begin():
+            try:
+                self._question = self._sent(snapshot, evidence, usage)
+            except BaseException:
+                questions.end(stopped=False, made=False)
+                raise
+
+    def _sent(
+        self, snapshot: CellSnapshot, evidence: tuple[Evidence, ...], usage: CellUsage | None
+    ) -> _Question:
+        """Record a question, and send it."""
         shown = _last_lines(snapshot.lines)
         stalled = any(each.symptom in STALLED for each in evidence)
+        code = shorten(self.code, _STALLED_CODE_TOKENS if stalled else _CODE_TOKENS, end=0.5)
         question = _TEMPLATES.render(
             "monitor",
             goal=self.goal[:_GOAL_SHOWN],
-            code=shorten(self.code, _STALLED_CODE_TOKENS if stalled else _CODE_TOKENS, end=0.5),
+            code=code,
             stalled=stalled,
             usage=usage,
             seconds=snapshot.seconds,
@@ -225,34 +254,36 @@ class CellMonitor:
             )
         )
         reply = self.settings.start(lambda: self.model.complete(request.within(bound)))
-        self._question = _Question(reply, shown, self.code if stalled else "")
+        return _Question(reply, shown, code if stalled else "", snapshot.output, usage)
 
     def _end_question(self, heard: MonitorHeard) -> None:
         """Record the result of the open call."""
         self._question = None
         if self.settings.questions is not None:
-            self.settings.questions.end(stopped=heard.accepted)
+            made = heard.reply is not None or heard.lost
+            self.settings.questions.end(stopped=heard.accepted, made=made)
         self.note(heard)
 
-    def _poll(self, seconds: float, *, ended: bool = False) -> str | None:
+    def _poll(self, output: str, usage: CellUsage | None, *, ended: bool = False) -> str | None:
         """Record the result of the open call, if it has one; return the reason to stop the cell."""
         question = self._question
         if question is None or not question.reply.done():
             return None
-        heard = _evaluate(question, round(seconds, 3), ended=ended)
+        moved = question.moved(output, usage)
+        heard = _evaluate(question, round(self._now, 3), moved=moved, ended=ended)
         if heard.reply is None:
             self._questions_left = 0  # no further calls to a model that fails
         self._end_question(heard)
         if not heard.accepted or heard.verdict is None:
             return None
-        return _stopped(seconds, heard.verdict.reason, _source(heard.verdict.quote, question))
+        return _stopped(self._now, heard.verdict.reason, _source(heard.verdict.quote, question))
 
 
 Monitor = Callable[[str, str, float], CellMonitor]
 """Creates the monitor of a cell from its goal, code and timeout in seconds."""
 
 
-def _evaluate(question: _Question, seconds: float, *, ended: bool) -> MonitorHeard:
+def _evaluate(question: _Question, seconds: float, *, moved: bool, ended: bool) -> MonitorHeard:
     try:
         reply = question.reply.result()
     except Exception as error:  # noqa: BLE001 - no failure of a model may stop the cell
@@ -265,20 +296,29 @@ def _evaluate(question: _Question, seconds: float, *, ended: bool) -> MonitorHea
     failure = ""
     if verdict.stop and ended:
         failure = "the cell had ended before the model answered"
-    elif verdict.stop and not _source(verdict.quote, question):
-        failure = "the line that it quotes was not printed"
-        failure += ", nor is it in the code" if question.code else ""
+    elif verdict.stop:
+        failure = _objection(verdict.quote, question, moved=moved)
     accepted = verdict.stop and not failure
     return MonitorHeard(
         seconds=seconds, reply=reply, verdict=verdict, accepted=accepted, failure=failure
     )
 
 
-def _source(quote: str, question: _Question) -> str:
-    """Return the quote with where it is from; empty if it does not count."""
+def _objection(quote: str, question: _Question, *, moved: bool) -> str:
+    """Return why a quote stops no cell; empty if it counts."""
     if quotes_line(quote, question.shown):
-        return f"it printed: {_plain(quote)}"
-    return f"its code: {_plain(quote)}" if quotes_line(quote, question.code) else ""
+        return ""
+    if not quotes_line(quote, question.code):
+        code = ", nor is it in the code" if question.code else ""
+        return f"the line that it quotes was not printed{code}"
+    if not _LOOP_OR_WAIT.search(_COMMENT.sub("", _plain(quote))):
+        return "the line of the code that it quotes has no loop and no wait"
+    return "the cell has printed, or changed memory or files, since it was asked about" if moved else ""
+
+
+def _source(quote: str, question: _Question) -> str:
+    """Return a quote that counts with where it is from."""
+    return f"{'it printed' if quotes_line(quote, question.shown) else 'its code'}: {_plain(quote)}"
 
 
 def quotes_line(quote: str, text: str) -> bool:

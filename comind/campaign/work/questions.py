@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.work_events import MONITOR_ROLE
-from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.log.work_state import WORK_LOG, Call
 
 
 class Questions:
@@ -31,16 +31,20 @@ class Questions:
             self._open += 1
             return True
 
-    def end(self, *, stopped: bool) -> None:
-        """Count an open question as answered; only one that `stopped` no cell was asked in vain."""
+    def end(self, *, stopped: bool, made: bool = True) -> None:
+        """Close an open question; it was in vain if a request was `made` and `stopped` no cell."""
         with self._lock:
             self._open -= 1
-            self._in_vain += not stopped
+            self._in_vain += made and not stopped
 
 
 def asked_in_vain(campaign: CampaignFolder) -> int:
     """Return the number of questions in the logs of a campaign's work that stopped no cell."""
     states = (WORK_LOG.read(log) for log in campaign.logs())
-    return sum(
-        call.role == MONITOR_ROLE and not call.stopped_cell for state in states for call in state.calls
-    )
+    calls = (call for state in states for call in state.calls if call.role == MONITOR_ROLE)
+    return sum(_was_made(call) and not call.stopped_cell for call in calls)
+
+
+def _was_made(call: Call) -> bool:
+    """Return whether a request was made, or may have been, and was not refused."""
+    return call.ended is None or call.reply is not None or call.lost

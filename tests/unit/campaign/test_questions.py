@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.campaign.log.campaign_settings import Monitoring
+from comind.campaign.log.work_events import WorkEvent
+from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
 from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.campaign.work.questions import Questions, asked_in_vain
@@ -92,6 +94,54 @@ def test_questions_that_stop_cells_are_not_limited() -> None:
         questions.end(stopped=True)
     assert questions.begin()
     assert not questions.begin()
+
+
+def _silent(model: MeteredModel, note: Callable[[WorkEvent], None], questions: Questions) -> str:
+    """Run a cell that computes without any trace under a monitor; return its error."""
+    settings = MonitorSettings(Monitoring(questions=1), questions, start=run_inline)
+    watch = CellMonitor(model, note, settings, "g", "fit()", 300)
+
+    def usage(at: float) -> CellUsage:
+        return CellUsage(cpu_seconds=at, memory_bytes=1 << 30)
+
+    cells = {"c": lambda _: iter([(300.0, "done")])}
+    return ScriptedSession(Path(), cells, usage=usage).run("c", seconds=300, watch=watch).error
+
+
+def test_a_question_that_cannot_be_recorded_is_not_open() -> None:
+    """After an error before its request, the next question may be asked."""
+    ledger = BudgetLedger(Budget(), Spend())
+    metered = MeteredModel(ScriptedModel(_answering), Meter(ledger, RateLimiter()))
+    questions = Questions(0.1, lambda: 0)
+
+    def full(event: WorkEvent) -> None:
+        raise OSError("no space left on device")
+
+    assert _silent(metered, full, questions) == "OSError: no space left on device"
+    assert questions.begin()
+
+
+def test_a_question_that_the_budget_refused_was_not_in_vain() -> None:
+    """It made no request, so the next question may be asked."""
+    ledger = BudgetLedger(Budget(tokens=1), Spend())
+    model, events = ScriptedModel(_answering), list[WorkEvent]()
+    questions = Questions(0.1, lambda: ledger.calls)
+    _silent(MeteredModel(model, Meter(ledger, RateLimiter())), events.append, questions)
+    assert [event.type for event in events] == ["monitor-asked", "monitor-heard"]
+    assert model.requests == []
+    assert questions.begin()
+
+
+def test_refused_questions_in_logs_are_not_counted(tmp_path: Path) -> None:
+    """A resumed campaign does not count a question that the budget refused."""
+    settings = MonitorSettings(Monitoring(ask_seconds=5, questions=1), start=run_inline)
+    world = World(tmp_path, monitor=settings, budget=Budget(tokens=200))
+    world.cells = {"slow": lambda _: ((number, f"epoch {number}") for number in range(600))}
+    world.model = ScriptedModel(_by_role({"stop": False, "reason": "It is healthy."}))
+    execute(world.agent, code(), world.folder.work("attempt-000"), world.dependencies())
+    state = WORK_LOG.read(world.folder.work("attempt-000").log)
+    assert [call.failure for call in state.calls if call.role == "monitor"]
+    assert asked_in_vain(world.folder) == 0
 
 
 def _by_role(verdict: Mapping[str, object]) -> Callable[[ModelRequest], str]:

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from comind.campaign.log.campaign_settings import Monitoring
 from comind.campaign.log.work_events import MonitorAsked, MonitorHeard, WorkEvent
 from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.campaign.work.questions import Questions
-from comind.llm.model_ports import ModelRequest
+from comind.llm.model_ports import ModelReply, ModelRequest
 from comind.session.load import CellUsage
 from comind.session.session_ports import CellResult, CellStatus
 from comind.testing import ScriptedModel, ScriptedSession
@@ -154,6 +155,89 @@ def test_the_code_is_no_evidence_against_a_cell_that_prints() -> None:
     assert result.status is CellStatus.TIMEOUT
     failures = {event.failure for event in events if isinstance(event, MonitorHeard)}
     assert failures == {"the line that it quotes was not printed"}
+
+
+def test_the_code_is_no_evidence_against_a_cell_that_is_only_silent() -> None:
+    """Without output where progress was announced, but with memory that grows, the code ends nothing."""
+    program = f"{SPINS}\n    print(1)"
+    model = _verdict("while True:")
+    lines, usage = ((1.0, "begin"),), _computes(growth=2 << 20)
+    result, events = _watched(300, model, usage, code=program, lines=lines)
+    assert result.status is CellStatus.TIMEOUT
+    asked = [event for event in events if isinstance(event, MonitorAsked)]
+    assert "silence" in {each.symptom for event in asked for each in event.evidence}
+    failures = {event.failure for event in events if isinstance(event, MonitorHeard)}
+    assert failures == {"the line that it quotes was not printed"}
+
+
+@pytest.mark.parametrize(
+    ("output", "later", "stopped"),
+    [
+        ("", CellUsage(cpu_seconds=90, memory_bytes=1 << 30), True),
+        ("begin\n", CellUsage(cpu_seconds=90, memory_bytes=1 << 30), False),
+        ("", CellUsage(cpu_seconds=90, memory_bytes=3 << 30), False),
+        ("", CellUsage(cpu_seconds=90, memory_bytes=1 << 30, written_at=5), False),
+        ("", None, False),
+    ],
+    ids=["no trace", "output", "memory", "files", "unknown"],
+)
+def test_a_trace_before_the_reply_makes_the_code_no_evidence(
+    output: str, later: CellUsage | None, *, stopped: bool
+) -> None:
+    """A cell that printed, or changed memory or files, while the model thought runs on."""
+    events: list[WorkEvent] = []
+    sent: list[tuple[Callable[[], ModelReply], Future[ModelReply]]] = []
+
+    def start(call: Callable[[], ModelReply]) -> Future[ModelReply]:
+        sent.append((call, Future()))
+        return sent[-1][1]
+
+    settings = MonitorSettings(start=start)
+    watch = CellMonitor(_verdict("while True:"), events.append, settings, "Fit.", SPINS, 300)
+    usage = _computes()
+    while not sent:
+        assert watch.look("", watch.next_look, usage(watch.next_look)) is None
+    call, reply = sent[0]
+    reply.set_result(call())
+    assert bool(watch.look(output, watch.next_look, later)) is stopped
+    failures = [event.failure for event in events if isinstance(event, MonitorHeard)]
+    changed = "the cell has printed, or changed memory or files, since it was asked about"
+    assert failures == ["" if stopped else changed]
+
+
+@pytest.mark.parametrize(
+    ("program", "line", "counts"),
+    [
+        (SPINS, "while True:", True),
+        ("for row in endless():\n    fit(row)", "for row in endless():", True),
+        ("total = sum(1 for _ in count())", "total = sum(1 for _ in count())", True),
+        ("worker.join()", "worker.join()", True),
+        ("answer = input()", "answer = input()", True),
+        ("time.sleep(1e9)", "time.sleep(1e9)", True),
+        ("model.fit(x, y)", "model.fit(x, y)", False),
+        (
+            "fit(x)  # while True: wait for it in vain",
+            "fit(x)  # while True: wait for it in vain",
+            False,
+        ),
+        ("# while True:\nfit(x)", "# while True:", False),
+    ],
+)
+def test_only_a_loop_or_a_wait_in_the_code_is_evidence(program: str, line: str, *, counts: bool) -> None:
+    """A quoted line of the code without one has no effect, and the failure says so."""
+    result, events = _watched(300, _verdict(line), _computes(), code=program)
+    assert result.status is (CellStatus.STOPPED if counts else CellStatus.TIMEOUT)
+    failures = {event.failure for event in events if isinstance(event, MonitorHeard)}
+    assert failures == {"" if counts else "the line of the code that it quotes has no loop and no wait"}
+
+
+def test_a_line_of_the_code_that_was_not_shown_is_no_evidence() -> None:
+    """Of a long program the middle is left out, and cannot be quoted."""
+    rest = "y = 1\n" * 9_000
+    result, events = _watched(300, _verdict("while True:"), _computes(), code=f"{rest}{SPINS}\n{rest}")
+    assert result.status is CellStatus.TIMEOUT
+    failures = {event.failure for event in events if isinstance(event, MonitorHeard)}
+    assert failures == {"the line that it quotes was not printed, nor is it in the code"}
 
 
 @pytest.mark.parametrize("limit", _LIMITS)
