@@ -320,7 +320,7 @@ def test_lineage_is_told_and_drawn(solved: tuple[Path, str, Path], clone: Path) 
     name = f"{campaign}/attempt-000"
     here, there = lineage(project, name), lineage(clone, name)
     assert "└─ idea " in as_tree(here)
-    assert "idea-000: Scale the columns." in as_tree(here)
+    assert "idea idea-001: Scale the columns." in as_tree(here)
     assert [node["id"] for node in here["nodes"] if node["kind"] in ("draft", "idea", "solution")] == [
         node["id"] for node in there["nodes"] if node["kind"] in ("draft", "idea", "solution")
     ]
