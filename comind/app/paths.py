@@ -215,7 +215,8 @@ def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | Non
     for note in fetched.notes:
         _print(note)
     news = fetched.community
-    _print(f"new: {news.notebooks} notebooks, {news.discussions} discussions, {news.datasets} datasets")
+    counts = f"{news.notebooks} notebooks, {news.discussions} discussions, {news.datasets} datasets"
+    _print(f"new: {counts}; files of {news.files} notebooks and datasets")
     return fetched.folder
 
 

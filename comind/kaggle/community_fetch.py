@@ -114,7 +114,11 @@ class _Fetch:
         self._folder = folder
         self._clock = clock
         self._listed: list[tuple[str, int]] = []
-        """Notebooks with their newest versions, in the order of the list."""
+        """Notebooks with the version that the list says is the newest, in its order.
+
+        Where it says neither version nor time, the output that Kaggle has now may be of a later run
+        than the one that is known.
+        """
 
     def notebooks(self, most: int, *, lower: bool | None) -> int:
         orders: list[NotebookOrder] = ["votes", "newest"]
@@ -129,7 +133,8 @@ class _Fetch:
                     self._update_votes(known, max(0, listed.votes), lines)
                 elif new < most and listed.language in ("", "python"):
                     new += self._pull(listed, lines)
-                if (known := _same_run(lines.versions(listed.ref), listed)) is not None:
+                known = _same_run(lines.versions(listed.ref), listed)
+                if known is not None and (listed.version or listed.last_run):
                     self._listed.append((listed.ref, known.get("version", 1)))
         return new
 

@@ -78,6 +78,16 @@ def test_notebooks_without_a_submission_are_asked_once(tmp_path: Path) -> None:
     assert not [call for call in kaggle.calls if call[0] == "output_files"]
 
 
+def test_no_submission_where_its_run_is_unknown(tmp_path: Path) -> None:
+    """What Kaggle has now may be later than the version that is known."""
+    kaggle = _kaggle()
+    unknown = {"version": None, "last_run": None}
+    listed = tuple(each.model_copy(update=unknown) for each in kaggle.world.notebooks)
+    kaggle.world.notebooks = listed
+    assert _fetch(kaggle, tmp_path).notebooks == 2
+    assert not (tmp_path / "outputs").exists()
+
+
 def test_what_is_larger_than_the_limit_stays_without_files(tmp_path: Path) -> None:
     """A dataset above the limit is known by name, and comes once the limit allows for it."""
     kaggle = _kaggle()
