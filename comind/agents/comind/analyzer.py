@@ -46,16 +46,10 @@ class Analysis(Ratings):
 
 
 def reading_facts(
-    state: CampaignState,
-    pool: Pool,
-    view: CommunityView,
-    parameters: CoMindParameters,
-    *,
-    seed: int,
-    number: int,
+    state: CampaignState, pool: Pool, view: CommunityView, parameters: CoMindParameters
 ) -> list[Reading]:
-    """Return the facts of each reader of round `number`; empty if there are no new items."""
-    sampled = sample_round(state, pool, view, parameters, seed=seed, number=number)
+    """Return the facts of each reader of the next round; empty if there are no new items."""
+    sampled = sample_round(state, pool, view, parameters)
     read = {report.item for report in pool.reports}
     unread = [a for a in _published(state) if a.id not in read] if parameters.solutions_per_round else []
     baselines = tuple(_baseline_report(each) for each in unread if each.work.is_baseline)

@@ -40,7 +40,6 @@ from comind.errors import ReplyError
 from comind.llm.model_ports import Message
 
 _TRIES = 2  # requests of a list of drafts
-_ABSTRACT = 100  # tokens of a report's code, below which prompts have their shortest form
 
 
 def coordinate(
@@ -61,12 +60,11 @@ def coordinate(
         ReplyError: the replies did not match the schema, and there is no draft.
     """
     sizes = Sizes.of(context.context_tokens)
-    short = sizes.abstract < _ABSTRACT
-    if short:  # such a prompt offers no ensembles
+    if sizes.short:  # such a prompt offers no ensembles
         asked = tuple(each for each in facts.asked if each.name != ENSEMBLE)
         facts = facts.model_copy(update={"asked": asked})
     if opening:
-        shown = () if short else facts.reports[: sizes.reports_shown]
+        shown = () if sizes.short else facts.reports[: sizes.reports_shown]
         update = {"ideas": facts.ideas[: sizes.ideas_shown], "reports": shown}
         facts = facts.model_copy(update=update)
     purpose = OPEN if opening else COORDINATE
@@ -74,7 +72,7 @@ def coordinate(
     request = first_request(purpose, "coordinator", context, **values)
     if opening:  # the reply is that of two thoughts
         request = request.model_copy(update={"max_tokens": 2 * sizes.thought_reply})
-    expected = reply_type(facts, short=short, opening=opening)
+    expected = reply_type(facts, short=sizes.short, opening=opening)
     found: _Proposal | None = None
     for _ in range(_TRIES):
         try:
@@ -151,7 +149,7 @@ def _prepared(draft: Draft, preparation: str) -> Draft:
 
 def prepare(problem: Problem, facts: Preparing, context: ThinkContext) -> Prepared:
     """Ask for the preparation of later fresh drafts; a model with the shortest prompts has none."""
-    if Sizes.of(context.context_tokens).abstract < _ABSTRACT:
+    if Sizes.of(context.context_tokens).short:
         return Prepared()
     values = {"problem": problem, **dict(facts)}
     reply = context.ask(first_request(PREPARE, "preparation", context, **values), Preparation).value

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, Field
 
-from comind.agents.comind.lessons import Gain, gain_over, reference_of
+from comind.agents.comind.gains import Gain, gain_over
+from comind.agents.comind.lessons import reference_of
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.sizes import first_request
 from comind.campaign.agent import programs_left
@@ -97,17 +98,13 @@ class Trial(NamedTuple):
     finalist: Attempt
     critique: Critique
     rerun: Attempt | None
-
-    @property
-    def gain(self) -> Gain | None:
-        """What the re-run gained over the original; None without its score."""
-        return gain_over(self.rerun, self.finalist) if self.rerun is not None else None
+    gain: Gain | None
+    """What the re-run gained over the original; None without its score."""
 
     @property
     def condemned(self) -> Finding | None:
         """The leak without which the program scores as well; None if there is none."""
-        gain = self.gain
-        if gain is None or gain.difference < -gain.error:
+        if self.gain is None or self.gain.difference < -self.gain.error:
             return None
         leaks = (each for each in self.critique.findings if each.fault is not Fault.DEAD_END)
         return next((each for each in leaks if each.removed), None)
@@ -180,8 +177,9 @@ def trials(state: CampaignState) -> Iterator[Trial]:
     reruns = {each.work.parents[0]: each for each in attempts.values() if is_rerun(each.work)}
     for thought in state.works.thoughts(CRITICIZE):
         if thought.result is not None and thought.facts.id in attempts:
-            name = thought.facts.id
-            yield Trial(attempts[name], thought.result, reruns.get(name))
+            finalist, run = attempts[thought.facts.id], reruns.get(thought.facts.id)
+            gain = gain_over(run, finalist, state) if run is not None else None
+            yield Trial(finalist, thought.result, run, gain)
 
 
 def rejected_by_critic(state: CampaignState) -> Mapping[str, str]:

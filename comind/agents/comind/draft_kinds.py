@@ -129,7 +129,7 @@ def _no_baseline(draft: Draft, start: str, facts: Drafting) -> str:
 def _not_novel(draft: Draft, start: str, others: Sequence[Draft], facts: Drafting) -> str:
     if start and start in facts.lineage:
         return f"it starts from {start}, which the best solution comes from"
-    known = [*((each.id, each.method) for each in facts.earlier)]
+    known = [(each.id, each.method) for each in facts.earlier]
     known += [(f'"{each.title[:_NAME_LENGTH]}"', each.method) for each in others]
     words = _words(draft.method)
     for name, method in known:

@@ -1,13 +1,15 @@
 """Select what an attempt is told of others as it begins: lessons, and components of other solutions."""
 
-from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from comind.agents.comind.lessons import lessons_of, reference_of
-from comind.agents.comind.pool import Pool
+from comind.agents.comind.pool import Pool, graph_with_ideas, lineage_of
 from comind.agents.comind.shared_solutions import with_solutions
 from comind.agents.comind.thoughts import CODING, CodingFacts, OtherComponent
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
+from comind.community.provenance import NodeKind, node_id
+from comind.domain.community import CommunityView
 from comind.domain.value import Payload, one_line
 
 _OF_EACH, _IN_ALL = 2, 5  # components
@@ -15,7 +17,13 @@ _NAME_LENGTH, _TEXT_LENGTH = 120, 200
 
 
 def told(
-    state: CampaignState, pool: Pool, work: Code, *, lessons: bool = True, shared: bool = True
+    state: CampaignState,
+    pool: Pool,
+    view: CommunityView,
+    work: Code,
+    *,
+    lessons: bool = True,
+    shared: bool = True,
 ) -> Code:
     """Return an attempt with what it is compared with and what it is told.
 
@@ -25,18 +33,21 @@ def told(
     work = with_solutions(state, work, shared=shared)
     facts = CODING.facts_of(work) or CodingFacts()
     if lessons:
-        found = {"lessons": lessons_of(state), "components": _components(state, pool, work.parents)}
+        graph = graph_with_ideas(state, view)
+        inside = set[str]().union(*(lineage_of(graph, parent) for parent in work.parents))
+        found = {"lessons": lessons_of(state), "components": _components(state, pool, inside)}
         facts = facts.model_copy(update=found)
     reference = reference_of(state, work.parents)
     return work.model_copy(update={"facts": Payload.of(facts), "reference": reference})
 
 
-def _components(state: CampaignState, pool: Pool, parents: Sequence[str]) -> tuple[OtherComponent, ...]:
+def _components(
+    state: CampaignState, pool: Pool, inside: AbstractSet[str]
+) -> tuple[OtherComponent, ...]:
     """Return the best rated components of other solutions; of equals those of the better solution."""
-    inside, reports = _lineage(state, parents), {report.item: report for report in pool.reports}
-    found = []
+    reports, found = {report.item: report for report in pool.reports}, list[OtherComponent]()
     for each in state.works.best_first():
-        if each.id in inside or each.id not in reports or each.rejected:
+        if node_id(NodeKind.SOLUTION, each.id) in inside or each.id not in reports or each.rejected:
             continue
         rated = sorted(reports[each.id].components, key=lambda part: -part.effectiveness)
         for part in rated[:_OF_EACH]:
@@ -50,13 +61,3 @@ def _components(state: CampaignState, pool: Pool, parents: Sequence[str]) -> tup
             )
             found.append(component)
     return tuple(sorted(found, key=lambda each: -each.effectiveness)[:_IN_ALL])
-
-
-def _lineage(state: CampaignState, parents: Sequence[str]) -> set[str]:
-    """Return attempts and all that they were made from."""
-    works = {each.id: each.work for each in state.works.attempts()}
-    found, following = set[str](), [each for each in parents if each in works]
-    while following:
-        found.add(name := following.pop())
-        following += [each for each in works[name].parents if each in works and each not in found]
-    return found

@@ -4,16 +4,14 @@ What a lesson claims is measured; the sentence of the attempt's report stands be
 """
 
 import difflib
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
-from typing import NamedTuple
 
 from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
+from comind.agents.comind.gains import Gain, Verdict, gain_over
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import Reference
@@ -24,44 +22,11 @@ from comind.domain.value import Value, one_line
 _KEPT = 10  # lessons that prompts show
 _OF_A_VERDICT = 6  # of these, so that gains do not hide what failed
 _SIMILAR = 90  # similarity of two lessons, of 100, above which the second one is omitted
-_CLEAR = 2  # standard errors above which a difference counts
 _LINES, _PARTS = 6, 3  # of a difference of programs; of a gain by part
 _TITLE_LENGTH, _LINE_LENGTH, _SAID_LENGTH = 120, 110, 400
 # Lines that say most of a program: models, features, calls that train.
 _TELLING = re.compile(r"\b[A-Z]\w+\(|\]\s*=[^=]|\.fit\(|\btrain\(|\bparams\b")
 _SAYS_NOTHING = re.compile(r"^(?:#|import\b|from\b|print\(|[)\]},]*$)")
-
-
-class Verdict(StrEnum):
-    """What the difference to the parent says, by its standard error alone."""
-
-    HELPS = "helps"
-    NO_DIFFERENCE = "no difference"
-    HURTS = "hurts"
-
-
-class Gain(NamedTuple):
-    """The difference of an attempt to another one; positive is better."""
-
-    difference: float
-    error: float
-    """Standard error."""
-    paired: bool
-    """Whether both were compared row by row, rather than by their two scores."""
-
-    @property
-    def evidence(self) -> float:
-        """The difference in standard errors, without its sign."""
-        if self.error > 0:
-            return abs(self.difference) / self.error
-        return math.inf if self.difference else 0.0
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether the difference is more than two standard errors."""
-        if self.evidence <= _CLEAR:
-            return Verdict.NO_DIFFERENCE
-        return Verdict.HELPS if self.difference > 0 else Verdict.HURTS
 
 
 class Lesson(Value):
@@ -123,25 +88,12 @@ def reference_of(state: CampaignState, parents: Iterable[str]) -> Reference | No
     return Reference(attempt=best.id, step=best.submitted.step)
 
 
-def gain_over(attempt: Attempt, other: Attempt) -> Gain | None:
-    """Return the gain of an attempt over another one, paired where that was measured."""
-    reference, outcome = attempt.work.reference, attempt.outcome
-    measured = outcome.gain if outcome is not None else None
-    if measured is not None and reference is not None and reference.attempt == other.id:
-        return Gain(measured.difference, measured.standard_error, paired=True)
-    if attempt.score is None or other.score is None:
-        return None
-    error = math.hypot(*(each.interval.standard_error for each in (attempt.score, other.score)))
-    difference = attempt.score.value.signed - other.score.value.signed
-    return Gain(difference, error, paired=False)
-
-
 def _lesson(state: CampaignState, attempt: Attempt) -> tuple[Gain, Lesson] | None:
     """Return the lesson of a scored attempt with its evidence; None without a parent to compare."""
     outcome, parent = attempt.outcome, _parent(state, attempt)
     if outcome is None or attempt.rejected or parent is None or parent.outcome is None:
         return None
-    gain = gain_over(attempt, parent)
+    gain = gain_over(attempt, parent, state)
     if gain is None:
         return None
     added, removed, lines = changed_lines(parent.outcome.code, outcome.code)

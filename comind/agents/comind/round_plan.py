@@ -34,7 +34,7 @@ from comind.agents.comind.pool import (
 )
 from comind.agents.comind.samples import SAMPLES
 from comind.agents.comind.search_phase import attempt_budget
-from comind.agents.comind.sizes import estimate
+from comind.agents.comind.sizes import LATE_SHARE, estimate
 from comind.agents.comind.thoughts import (
     ANALYZE,
     COORDINATE,
@@ -61,7 +61,6 @@ from comind.domain.value import Value
 
 FactsT = TypeVar("FactsT", Proposing, Drafting)
 
-_LATE_SHARE = 0.5  # of the campaign's time, left at which a later round can be one call
 _BESIDE_ROUNDS = (PREPARE.name, CRITICIZE.name)
 _METHOD_SHOWN = 1_000  # characters of a draft's method for whoever writes the preparation
 
@@ -190,6 +189,7 @@ class CoMind(Agent):
         return told(
             state,
             pool,
+            self.community,
             work,
             lessons=self.settings.lessons and not self.settings.isolation,
             shared=not self.settings.isolation,
@@ -218,7 +218,7 @@ class CoMind(Agent):
             return Wait() if state.works.in_flight() else end
         news = bool(rounds) and _finished(state) > rounds[-1].facts.finished
         if news or not _busy(state):
-            return self._reading(state, pool, len(rounds)) or self._ideas(state, pool, empty.reason)
+            return self._reading(state, pool) or self._ideas(state, pool, empty.reason)
         return Wait()
 
     def _in_one_call(self, state: CampaignState) -> bool:
@@ -233,17 +233,15 @@ class CoMind(Agent):
         most: float = 60 * self.settings.one_call_minutes
         if not rounds_of(state):
             return limit <= most
-        return state.seconds_left() <= min(most, _LATE_SHARE * limit)
+        return state.seconds_left() <= min(most, LATE_SHARE * limit)
 
-    def _reading(self, state: CampaignState, pool: Pool, number: int) -> list[Think | Code]:
-        """Return what the readers of round `number` do.
+    def _reading(self, state: CampaignState, pool: Pool) -> list[Think | Code]:
+        """Return what the readers of the next round do.
 
         A round in one call reads own solutions only beside the community: their reports are in the
         prompt for drafts.
         """
-        readings = reading_facts(
-            state, pool, self.community, self.settings, seed=self.seed, number=number
-        )
+        readings = reading_facts(state, pool, self.community, self.settings)
         if self._in_one_call(state) and not any(each.sampled for each in readings):
             return []
         return [ANALYZE.work(each) for each in readings]

@@ -27,8 +27,10 @@ votes, scores or tiers:
 """
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, graph_with_ideas, rounds_of, runs_of
@@ -59,16 +61,10 @@ class _Candidate:
 
 
 def sample_round(
-    state: CampaignState,
-    pool: Pool,
-    view: CommunityView,
-    parameters: CoMindParameters,
-    *,
-    seed: int,
-    number: int,
+    state: CampaignState, pool: Pool, view: CommunityView, parameters: CoMindParameters
 ) -> list[Sampled]:
-    """Return the unread notebooks and discussions that round `number` reads; the first round is 0."""
-    draw = random.Random(f"{seed}:{number}")  # noqa: S311 - not for security
+    """Return the unread notebooks and discussions that the next round reads."""
+    draw, first = _draw(state), not rounds_of(state)
     graph = graph_with_ideas(state, view)
     scored = notebook_parts(view.all_notebooks, maximize=state.split.maximize if state.split else True)
     voted = discussion_parts(view.all_discussions)
@@ -82,7 +78,7 @@ def sample_round(
         read = _read(pool, kind)
         candidates = _candidates(state, graph, kind, parts)
         unread = [each for each in candidates if each.name not in read]
-        found += _sampled(kind, unread, count, draw, top=(count + 1) // 2 if number == 0 else 0)
+        found += _sampled(kind, unread, count, draw, top=(count + 1) // 2 if first else 0)
     return found
 
 
@@ -90,22 +86,21 @@ def sample_datasets(
     state: CampaignState, pool: Pool, view: CommunityView, count: int
 ) -> tuple[DatasetTitle, ...]:
     """Return the datasets with files that the next drafts are offered, in the order of the view."""
-    number = len(rounds_of(state))
-    draw = random.Random(f"{state.spec.seed}:{number}")  # noqa: S311 - not for security
     there = [each for each in view.datasets if each.files]
     read = _read(pool, NodeKind.NOTEBOOK)
-    declared = [ref for each in view.all_notebooks if each.ref in read for ref in set(each.datasets)]
-    most = max((declared.count(each.ref) for each in there), default=0)
+    readers = (set(each.datasets) for each in view.all_notebooks if each.ref in read)
+    declared = Counter(chain.from_iterable(readers))
+    most = max((declared[each.ref] for each in there), default=0)
     times = rank_shares(each.published_at or NEVER for each in there)
     parts = {
         each.ref: {
-            "read": _READ * log_share(declared.count(each.ref), most),
+            "read": _READ * log_share(declared[each.ref], most),
             "freshness": _FRESHNESS * times[each.published_at or NEVER],
         }
         for each in there
     }
     candidates = _candidates(state, graph_with_ideas(state, view), NodeKind.DATASET, parts)
-    drawn = {each.name for each in _drawn(candidates, count, draw)}
+    drawn = {each.name for each in _drawn(candidates, count, _draw(state))}
     return tuple(
         DatasetTitle(ref=each.ref, title=each.title[:_TITLE_KEPT]) for each in there if each.ref in drawn
     )
@@ -131,6 +126,12 @@ def notebooks_to_start_from(
         for each in view.all_notebooks
         if each.ref in offered
     )
+
+
+def _draw(state: CampaignState) -> random.Random:
+    """Return the random numbers of the next round, which follow from seed and round."""
+    number = len(rounds_of(state))
+    return random.Random(f"{state.spec.seed}:{number}")  # noqa: S311 - not for security
 
 
 def _read(pool: Pool, kind: NodeKind) -> set[str]:

@@ -8,7 +8,6 @@
 Pure functions; scores count in the digits that agents see.
 """
 
-import math
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -16,17 +15,16 @@ from typing import NamedTuple
 from comind.agents.comind.critic import is_rerun
 from comind.agents.comind.draft_replies import BASELINE, EXTEND, NOVEL
 from comind.agents.comind.ensembles import ENSEMBLE
-from comind.agents.comind.lessons import gain_over
+from comind.agents.comind.gains import Gain, gain_over
 from comind.agents.comind.pool import round_budget
 from comind.agents.comind.thoughts import Asked
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Draft
-from comind.domain.metric import ValidationScore, rounded
+from comind.domain.metric import rounded
 from comind.domain.spend import WorkBudget
 
 _EXPLORE_UNTIL, _COMBINE_FROM = 1 / 3, 2 / 3  # shares of the campaign's time, or of its rounds
-_ALIKE = 0.8  # correlation of errors that is assumed for solutions that were not compared
 _KEPT_RATE = 0.5  # of what a lineage gained a minute, expected of its next attempt, as gains shrink
 _STALLED_SHARE, _LEAST_SECONDS = 0.5, 300.0  # of an attempt's time without gains, and at least
 _RUN_FACTOR = 4.0  # a program is run again at the start in a quarter of an attempt's time
@@ -40,22 +38,6 @@ class Phase(StrEnum):
     IMPROVE = "improve"
     STALLED = "stalled"
     COMBINE = "combine"
-
-
-class Gain(NamedTuple):
-    """Difference of an attempt's score to another one's; positive is better."""
-
-    over: str
-    difference: float
-    error: float
-    """Standard error of the difference (`difference_error`)."""
-    minutes: float
-    """Of the attempt."""
-
-    @property
-    def real(self) -> bool:
-        """Whether it is better beyond the noise: by more than one standard error."""
-        return self.difference > self.error
 
 
 class Start(NamedTuple):
@@ -73,7 +55,7 @@ class Start(NamedTuple):
             gained, error = rounded(self.gain.difference, self.gain.error), self.gain.error
             errors = f" ({self.gain.difference / error:.1f} standard errors)" if error else ""
             parts.append(
-                f"gained {gained:g}{errors} over {self.gain.over} in {self.gain.minutes:.0f} min"
+                f"gained {gained:g}{errors} over {self.gain.over} in {_minutes(self.attempt):.0f} min"
             )
         parts.append(f"extending it is expected to gain {self.expected:.1g} a minute over the best")
         return "; ".join(parts)
@@ -112,7 +94,8 @@ def is_stalled(state: CampaignState) -> bool:
     if all(each.work.is_baseline for each in before):
         return False
     best, other = max(after, key=_value), max(before, key=_value)
-    return not _gain(best, other, state).real
+    gain = gain_over(best, other, state)
+    return gain is None or not gain.real
 
 
 def ranked_starts(state: CampaignState) -> list[Start]:
@@ -185,16 +168,6 @@ def attempt_budget(state: CampaignState, phase: str, draft: Draft | None = None)
     return budget.model_copy(update={"seconds": seconds, "cell_seconds": cell_seconds})
 
 
-def difference_error(one: ValidationScore, other: ValidationScore, correlation: float) -> float:
-    """Return the standard error of the difference of two scores on the same rows.
-
-    It follows from both intervals and the correlation of errors, for two attempts that were not compared
-    row by row.
-    """
-    first, second = one.interval.standard_error, other.interval.standard_error
-    return math.sqrt(max(0.0, first**2 + second**2 - 2 * correlation * first * second))
-
-
 def _gain_over_parent(attempt: Attempt, state: CampaignState) -> Gain | None:
     parents = [state.works.attempt(name) for name in attempt.work.parents]
     if attempt.work.is_attempt_0:
@@ -202,18 +175,7 @@ def _gain_over_parent(attempt: Attempt, state: CampaignState) -> Gain | None:
     if not any(each.score for each in parents):
         parents = [each for each in state.works.attempts() if each.work.is_attempt_0]
     scored = [each for each in parents if each.score is not None]
-    return _gain(attempt, max(scored, key=_value), state) if scored else None
-
-
-def _gain(attempt: Attempt, other: Attempt, state: CampaignState) -> Gain:
-    assert attempt.score is not None
-    assert other.score is not None
-    paired = gain_over(attempt, other)
-    if paired is not None and paired.paired:
-        return Gain(other.id, paired.difference, paired.error, _minutes(attempt))
-    known = state.compared.correlation(attempt.id, other.id) if state.compared else None
-    error = difference_error(attempt.score, other.score, _ALIKE if known is None else known)
-    return Gain(other.id, _value(attempt) - _value(other), error, _minutes(attempt))
+    return gain_over(attempt, max(scored, key=_value), state) if scored else None
 
 
 def _rate(attempt: Attempt, gain: Gain | None, state: CampaignState) -> float:
@@ -221,7 +183,7 @@ def _rate(attempt: Attempt, gain: Gain | None, state: CampaignState) -> float:
     tries = [each for each in state.works.attempts() if attempt.id in each.work.parents and each.outcome]
     gained = max(0.0, gain.difference) if gain else 0.0
     gained += sum(max(0.0, _value(each) - _value(attempt)) for each in tries if each.score)
-    minutes = (gain.minutes if gain else 0.0) + sum(map(_minutes, tries))
+    minutes = (_minutes(attempt) if gain else 0.0) + sum(map(_minutes, tries))
     return gained / max(1.0, minutes)
 
 

@@ -19,8 +19,12 @@ _LARGE = 131_072  # tokens of context at which limits reach their ceiling
 _CACHED = 0.85  # share of an attempt's prompts that the server reads from its cache
 _USED = 0.5  # expected share of a prompt's limits
 _CELL, _CELL_SHARE = 600, 0.1  # tokens of a cell: at least, and as a share of its limit
+_SHORT = 100  # tokens of a report's code, below which prompts have their shortest form
 _THOUGHT = 800  # tokens of a thought's reply
-_LATE_SHARE = 0.5  # of a longer campaign's time, the most in which rounds are one call
+
+
+LATE_SHARE = 0.5
+"""Of a longer campaign's time, the part at its end in which rounds can be one call."""
 
 
 class Sizes(Value):
@@ -82,6 +86,11 @@ class Sizes(Value):
         bounds = ((name, *field.metadata[0]) for name, field in cls.model_fields.items())
         return cls.model_validate({name: max(least, int(share * most)) for name, least, most in bounds})
 
+    @property
+    def short(self) -> bool:
+        """Whether prompts have their shortest form: no code of reports, ensembles or preparations."""
+        return self.abstract < _SHORT
+
 
 def first_request(
     purpose: Purpose[Any, Any], template: str, context: ThinkContext, **values: object
@@ -132,7 +141,7 @@ def _one_call_share(spec: CampaignSpec, limits: CoMindParameters) -> float:
     seconds, most = spec.budget.seconds, 60 * limits.one_call_minutes
     if not seconds:
         return 0.0
-    return 1.0 if seconds <= most else min(_LATE_SHARE, most / seconds)
+    return 1.0 if seconds <= most else min(LATE_SHARE, most / seconds)
 
 
 def _ideas_usage(spec: CampaignSpec, brainstorm: Usage) -> Usage:

@@ -81,10 +81,10 @@ def after_one_round(**spec: Any) -> CampaignState:
     )
 
 
-def reading(state: CampaignState, view: CommunityView, *, number: int) -> Think | None:
-    """Return the planned reading of a round; None without new items."""
+def reading(state: CampaignState, view: CommunityView) -> Think | None:
+    """Return the planned reading of the next round; None without new items."""
     parameters = CoMindParameters(readers=1)
-    parts = reading_facts(state, pool_of(state), view, parameters, seed=0, number=number)
+    parts = reading_facts(state, pool_of(state), view, parameters)
     return ANALYZE.work(parts[0]) if parts else None
 
 

@@ -239,7 +239,7 @@ def test_a_solution_is_read_by_its_own_cells(tmp_path: Path) -> None:
     work = code().model_copy(update={"draft": draft, "parents": ("attempt-000",)})
     state = state_of(*baseline(), *attempt(1, work, outcome))
     parameters = CoMindParameters(readers=1)
-    parts = reading_facts(state, pool_of(state), CommunityView(), parameters, seed=0, number=0)
+    parts = reading_facts(state, pool_of(state), CommunityView(), parameters)
     text = parts[0].solutions[0].text
     assert "It starts from attempt-000 and adds to it." in text
     order = ["# Step 4: better (written 0.95", "# Step 3: look (ran in", "two columns"]

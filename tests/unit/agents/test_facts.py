@@ -33,7 +33,7 @@ def _work(role: str) -> Think | Code:
     state = after_one_round()
     match role:
         case "analyzer":
-            work = reading(state, VIEW, number=1)
+            work = reading(state, VIEW)
             assert work is not None
             return work
         case "idea_proposer":

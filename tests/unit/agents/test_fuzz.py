@@ -62,7 +62,7 @@ def _work(role: str) -> tuple[Think | Code, int]:
     """Return work of a role and its maximum number of requests."""
     state = after_one_round()
     if role == "analyzer":
-        work = reading(state, VIEW, number=1)
+        work = reading(state, VIEW)
         assert work is not None
         facts = ANALYZE.facts_of(work)
         return work, len(facts.sampled) + len(facts.solutions)

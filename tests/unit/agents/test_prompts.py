@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from comind.agents.comind.critic import CRITICIZE, Finalist
-from comind.agents.comind.lessons import Lesson, Verdict
+from comind.agents.comind.gains import Verdict
+from comind.agents.comind.lessons import Lesson
 from comind.agents.comind.thoughts import PREPARE, CodingFacts, OtherComponent, Preparing
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code, Think
@@ -101,7 +102,7 @@ def _requests(name: str, root: Path) -> ModelRequest:
             )
             return _asked(root, CRITICIZE.work(finalist), {"findings": []})[0]
         case "analyzer":
-            work = reading(state, VIEW, number=1)
+            work = reading(state, VIEW)
             assert work is not None
             return _asked(root, work, *[ANALYSIS] * 9)[1]  # after the solution, a notebook
         case "brainstorm":

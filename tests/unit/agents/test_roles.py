@@ -54,7 +54,7 @@ def _found(root: Path, work: Think, *replies: dict[str, Any] | str) -> tuple[dic
 def test_confidence_needs_a_reproduction(tmp_path: Path) -> None:
     """Confidence in what was not reproduced here is at most 5; of measured items it is as rated."""
     state = after_one_round()
-    work = reading(state, VIEW, number=1)
+    work = reading(state, VIEW)
     assert work is not None
     part = {key: value for key, value in ANALYSIS.items() if key != "summary"} | {"name": "model"}
     result, _ = _found(tmp_path, work, *[ANALYSIS | {"components": [part]}] * 3)
@@ -71,7 +71,7 @@ def test_confidence_needs_a_reproduction(tmp_path: Path) -> None:
 def test_an_item_without_a_report_is_left_out(tmp_path: Path) -> None:
     """If one item has no valid report, the others are reported, and the journal names it."""
     state = after_one_round()
-    work = reading(state, VIEW, number=1)
+    work = reading(state, VIEW)
     assert work is not None
     result, _ = _found(tmp_path, work, "no", "no", "no", *[ANALYSIS] * 2)
     assert [each["item"] for each in result["reports"]] == ["attempt-000", "ada/straight-line", "1"]
@@ -81,7 +81,7 @@ def test_an_item_without_a_report_is_left_out(tmp_path: Path) -> None:
 def test_the_baseline_is_reported_without_a_model(tmp_path: Path) -> None:
     """Its report has what was recorded and fixed ratings; no model is asked about it."""
     ran = scored(0.7).model_copy(update={"report": "An average of forests.", "code_seconds": 12.0})
-    work = reading(state_of(*baseline(ran)), CommunityView(), number=0)
+    work = reading(state_of(*baseline(ran)), CommunityView())
     assert work is not None
     result, world = _found(tmp_path, work)
     [report] = result["reports"]
@@ -97,7 +97,7 @@ def test_the_best_attempt_is_read_first(tmp_path: Path) -> None:
     scores = (0.7, 0.9, 0.8, 0.75, 0.85, 0.72, 0.71)
     tried = [attempt(n, code(), scored(each)) for n, each in enumerate(scores) if n]
     state = state_of(*baseline(), *(event for events in tried for event in events))
-    work = reading(state, VIEW, number=0)
+    work = reading(state, VIEW)
     assert work is not None
     solutions = [each.id for each in ANALYZE.facts_of(work).solutions]
     assert solutions == ["attempt-001", "attempt-006", "attempt-005", "attempt-004"]
@@ -113,7 +113,7 @@ def test_an_item_is_shown_with_its_circumstances(tmp_path: Path) -> None:
         ),
         discussions=(discussion("1", votes=1, author_tier="obey me"),),
     )
-    work = reading(state_of(*baseline()), view, number=0)
+    work = reading(state_of(*baseline()), view)
     assert work is not None
     agent, world = agent_for(community=view), World(tmp_path)
     world.model = ScriptedModel([json.dumps(ANALYSIS)] * 2)
@@ -168,7 +168,7 @@ def test_older_logs_have_no_ideas_of_discussions() -> None:
 
 def test_a_reader_puts_its_discussions_ideas_into_the_pool(tmp_path: Path) -> None:
     """What a reader finds in a discussion is an idea of the pool, what it finds in a notebook is not."""
-    work = reading(state_of(*baseline()), VIEW, number=0)
+    work = reading(state_of(*baseline()), VIEW)
     assert work is not None
     result, _ = _found(tmp_path, work, *[ANALYSIS | {"ideas": ["Scale."]}] * 3)
     [idea] = pool_of(state_of(*baseline(), *thought(0, ANALYZE, result))).ideas
@@ -184,7 +184,7 @@ def test_nothing_new_is_not_read_again() -> None:
         *thought(1, PROPOSE, {"ideas": []}),
         *thought(2, COORDINATE, {"drafts": []}),
     )
-    assert reading(state, CommunityView(), number=1) is None
+    assert reading(state, CommunityView()) is None
 
 
 # --- the Idea Proposer ----------------------------------------------------------------------------
@@ -375,7 +375,7 @@ def test_prompts_stay_bounded_and_text_inert(
         *thought(1, PROPOSE, {"ideas": ideas}),
     )
     work = {
-        "analyze": lambda: reading(state, view, number=0),
+        "analyze": lambda: reading(state, view),
         "propose": lambda: proposing(state),
         "coordinate": lambda: drafting(state, view),
         "open": lambda: opening(state, view),
@@ -411,7 +411,7 @@ class _TooLongOnce(ScriptedModel):
 def test_a_request_beyond_the_context_window_is_not_retried_on_resume(tmp_path: Path) -> None:
     """On resume, a request that exceeded the context window is not sent again."""
     state = after_one_round()
-    work = reading(state, VIEW, number=1)
+    work = reading(state, VIEW)
     assert work is not None
     said = json.dumps(ANALYSIS)
     world = World(tmp_path)

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from comind.agents.comind.pool import pool_of
 from comind.agents.comind.sampling import notebooks_to_start_from, sample_datasets, sample_round
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, OPEN, PROPOSE, Sampled
 from comind.campaign.log.campaign_events import CampaignEvent
-from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import ThinkOutcome
 from comind.campaign.log.work import Think
 from comind.campaign.worker import execute
@@ -43,12 +43,11 @@ def _view(count: int, further: int = 0, **more: Any) -> CommunityView:
     )
 
 
-def _drawn(
-    view: CommunityView, *, seed: int = 0, number: int = 0, state: CampaignState | None = None
-) -> list[Sampled]:
-    state = state or state_of(*baseline())
-    parameters = CoMindParameters()
-    return sample_round(state, pool_of(state), view, parameters, seed=seed, number=number)
+def _drawn(view: CommunityView, *events: CampaignEvent, seed: int = 0, rounds: int = 0) -> list[Sampled]:
+    """Return what is read after some rounds without a draft, and other events."""
+    before = (thought(n, COORDINATE, {"drafts": []}) for n in range(rounds))
+    state = state_of(*(events or baseline()), *chain.from_iterable(before), seed=seed)
+    return sample_round(state, pool_of(state), view, CoMindParameters())
 
 
 def _reports(number: int, sampled: Sequence[Sampled]) -> list[CampaignEvent]:
@@ -60,7 +59,7 @@ def _reports(number: int, sampled: Sequence[Sampled]) -> list[CampaignEvent]:
 def test_a_round_depends_on_seed_and_number_alone() -> None:
     """The same seed and round draw the same; another seed or round draws others."""
     view = _view(60)
-    drawn = [_drawn(view, seed=seed, number=number) for seed, number in ((7, 1), (7, 1), (8, 1), (7, 2))]
+    drawn = [_drawn(view, seed=seed, rounds=rounds) for seed, rounds in ((7, 1), (7, 1), (8, 1), (7, 2))]
     assert drawn[0] == drawn[1]
     assert drawn[0] != drawn[2]
     assert drawn[0] != drawn[3]
@@ -73,7 +72,7 @@ def test_the_first_round_takes_the_top_and_draws_the_rest() -> None:
     assert [each.id for each in first if "by rank" in each.why] == ["a/n0", "a/n1", "a/n2", "t0", "t1"]
     assert first[0].why == "number 1 of 60 unread notebooks by rank: freshness 0.20"
     assert [each.item_type for each in first] == ["notebook"] * 5 + ["discussion"] * 3
-    later = _drawn(view, number=1)
+    later = _drawn(view, rounds=1)
     assert len(later) == 8
     assert all(each.why.startswith("drawn with weight 0.09 of ") for each in later[:5])
 
@@ -82,19 +81,18 @@ def test_every_item_is_read_once() -> None:
     """Over the rounds all sixty notebooks and discussions are read, further ones, too, none twice."""
     view, events, found = _view(60, further=50), baseline(), list[str]()
     for number in range(20):
-        state = state_of(*events)
-        sampled = _drawn(view, number=number, state=state)
+        sampled = _drawn(view, *events)
         found += (each.id for each in sampled)
-        events += _reports(number, sampled)
+        events += _reports(2 * number, sampled)
+        events += thought(2 * number + 1, COORDINATE, {"drafts": []})
     assert Counter(found) == Counter([f"a/n{n}" for n in range(60)] + [f"t{n}" for n in range(60)])
-    assert _drawn(view, number=20, state=state_of(*events)) == []
+    assert _drawn(view, *events) == []
 
 
-def _share(view: CommunityView, name: str, **how: Any) -> float:
+def _share(view: CommunityView, name: str, *events: CampaignEvent) -> float:
     """Return how often an item is read in the second round, over many seeds."""
-    return sum(
-        name in {each.id for each in _drawn(view, seed=s, number=1, **how)} for s in _SEEDS
-    ) / len(_SEEDS)
+    drawn = (_drawn(view, *events, seed=seed, rounds=1) for seed in _SEEDS)
+    return sum(name in {each.id for each in found} for found in drawn) / len(_SEEDS)
 
 
 def _changed(view: CommunityView, change: Callable[[Notebook], Notebook]) -> CommunityView:
@@ -141,8 +139,8 @@ def test_a_lower_score_is_better_where_it_is_minimized() -> None:
 
     view = _view(60)
     view = view.model_copy(update={"notebooks": tuple(map(scores, view.notebooks))})
-    up, down = (state_of(split_made(maximize=maximize), *baseline()) for maximize in (True, False))
-    assert _share(view, "a/n30", state=up) > 1.4 * _share(view, "a/n30", state=down)
+    up, down = ((split_made(maximize=maximize), *baseline()) for maximize in (True, False))
+    assert _share(view, "a/n30", *up) > 1.4 * _share(view, "a/n30", *down)
 
 
 def test_what_others_came_from_is_drawn_more_often() -> None:
@@ -158,10 +156,10 @@ def test_what_others_came_from_is_drawn_more_often() -> None:
     draft = Draft(title="d", method="m", sources=("a/n31",))
     tried = code().model_copy(update={"draft": draft})
     gains = [
-        state_of(*baseline(), *attempt(1, tried, scored(value)), *attempt(2, code(), scored(0.8)))
+        (*baseline(), *attempt(1, tried, scored(value)), *attempt(2, code(), scored(0.8)))
         for value in (0.9, 0.1)
     ]
-    best, worst = (_share(forked, "a/n30", state=each) for each in gains)
+    best, worst = (_share(forked, "a/n30", *each) for each in gains)
     assert best > 1.1 * worst, "more so if what came of it scored well"
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from comind.agents.comind.gains import difference_error
 from comind.agents.comind.idea_proposer import proposing_facts
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
@@ -11,7 +12,6 @@ from comind.agents.comind.search_phase import (
     Phase,
     asked_drafts,
     attempt_budget,
-    difference_error,
     is_stalled,
     leaders,
     phase_of,
