@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from comind.campaign.closing.fold_runs import solutions_read
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.solutions_read import solutions_read
 from comind.campaign.log.work_events import WORK_EVENTS
 from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import read_state

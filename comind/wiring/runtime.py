@@ -334,10 +334,14 @@ class CampaignRuntime:
     def _input(self, given_id: str, work_id: str) -> Input | None:
         """Return the input of an id: a community item (with a slash), or an earlier attempt.
 
-        Items that newer snapshots lack are read from the older one. None for an item without files.
+        A refit is mounted in the place of its attempt; only other refits read it. Items that newer
+        snapshots lack are read from the older one. None for an item without files.
         """
         if "/" not in given_id:
-            return Input(self.project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
+            name = given_id
+            if given_id.startswith(Operator.REFIT.value):  # it was planned after this runtime was made
+                name = read_state(self.folder).works.attempt(given_id).work.parents[0]
+            return Input(self.project.published(self.spec.id, given_id), f"input/solutions/{name}")
         places = (self._snapshot(read).mount_path(given_id) for read in self._state.known_to(work_id))
         source = next((place for place in places if place is not None), None)
         return Input(source, f"input/{given_id}") if source else None

@@ -61,7 +61,7 @@ def _script(root: Path) -> Path:
 
 @pytest.mark.torture  # tests/unit/agents/test_ensembles.py
 def test_an_ensemble_is_picked_refitted_and_reproduced(tmp_path: Path, shared_server: str) -> None:
-    """Its members' predictions are mounted wherever its code runs; a refit learns from more of them."""
+    """Its members' predictions are mounted wherever its code runs; they are refitted before it."""
     project = tmp_path / "project"
     ran = comind(
         "solve", sums_competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}",
@@ -78,11 +78,18 @@ def test_an_ensemble_is_picked_refitted_and_reproduced(tmp_path: Path, shared_se
     assert stacked.work.operator is Operator.ENSEMBLE
     assert ran.json["picked"] == "attempt-002"
     assert ran.json["refitted"]
-    assert set(state.proofs) == {"attempt-000", "attempt-001", "attempt-002", "refit-000"}
+    refits = state.works.codes(Operator.REFIT)
+    assert [each.work.parents for each in refits] == [
+        ("attempt-000",),
+        ("attempt-001",),
+        ("attempt-002",),
+    ]
+    assert refits[2].work.inputs == ("refit-000", "refit-001")
+    assert set(state.proofs) == {"attempt-000", "attempt-001", "attempt-002", "refit-002"}
     assert {proof.proof for proof in state.proofs.values()} == {"identical"}
-    rows = (folder.root / "refit-000" / "log.jsonl").read_text()
+    rows = (folder.root / "refit-002" / "log.jsonl").read_text()
     assert "rows 400" in rows
     again = comind("reproduce", ran.json["campaign"], "--out", project, "--json")
     assert again.exit_code == 0, again.stderr
-    assert [part["attempt"] for part in again.json["parts"]] == ["attempt-002", "refit-000"]
+    assert [part["attempt"] for part in again.json["parts"]] == ["attempt-002", "refit-002"]
     assert again.json["verdict"] == "identical"

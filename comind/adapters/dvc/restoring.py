@@ -134,7 +134,7 @@ def required_data(campaign: str, state: CampaignState, work_ids: list[str]) -> I
             if "/" in given:
                 yield from (f"data/community/{read.key}" for read in state.known_to(work_id))
             else:
-                yield str(folder.solution(campaign, given))
+                yield str(folder.published(campaign, given))
 
 
 def differs_from_log(project: Path, state: CampaignState) -> Iterator[Path]:

@@ -12,6 +12,7 @@ from comind.campaign.log.campaign_events import BlendJudged
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.solutions_read import refit_order
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_items import Attempt
@@ -168,7 +169,9 @@ def _refittable(found: Sequence[_Candidate], state: CampaignState) -> list[_Cand
 
     def fit(chosen: Sequence[_Candidate]) -> bool:
         longest = sorted((each.seconds for each in chosen), reverse=True)[:MOST_MEMBERS]
-        return state.time.refit_seconds(math.fsum(longest)) <= left
+        read = {name for each in chosen for name in refit_order(state.works, each.attempt.id)[:-1]}
+        took = math.fsum([*longest, *map(state.time.code_seconds, read)])
+        return state.time.refit_seconds(took) <= left
 
     if not state.spec.refit or fit(found):
         return list(found)

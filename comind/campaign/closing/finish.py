@@ -1,6 +1,7 @@
 """Close a campaign: run finalists on folds, blend, pick the final submission, refit it on all rows."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from comind.campaign.closing.blend_plan import blend, members_on_validation
@@ -10,10 +11,13 @@ from comind.campaign.closing.fold_runs import run_folds
 from comind.campaign.comparison import Comparisons
 from comind.campaign.log.campaign_events import FinalPicked, Ranked
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.solutions_read import refit_order
 from comind.campaign.log.work import Code
+from comind.campaign.log.work_items import Attempt
 from comind.campaign.loop import Campaign, Executor, drain
 from comind.domain.draft import Draft, Operator
 from comind.domain.resources import Resources
+from comind.domain.spend import WorkBudget
 from comind.grading.grader_port import CampaignGrader
 from comind.splits.extra_folds import FoldCount
 from comind.system.failpoints import failpoint
@@ -60,16 +64,12 @@ def finish(
         failpoint("final-picked")
     if not campaign.state.spec.refit or campaign.state.picked is None:
         return ""
-    planned = plan_refit(campaign.state)
-    if isinstance(planned, Code):
+    execute()
+    while isinstance(planned := plan_refit(campaign.state), Code):
         campaign.plan(planned)
         failpoint("work-planned")
-    execute()
-    if campaign.state.refit() is not None:
-        return ""
-    if isinstance(planned, Code):
-        planned = campaign.state.works.runs_of(campaign.state.picked.work_id, Operator.REFIT)[-1].result
-    return f"no refit: {planned}"
+        execute()
+    return f"no refit: {planned}" if campaign.state.refit() is None else ""
 
 
 def _with_notes(picked: FinalPicked, rejected: Sequence[Ranked], why: str) -> FinalPicked:
@@ -92,37 +92,48 @@ def _with_notes(picked: FinalPicked, rejected: Sequence[Ranked], why: str) -> Fi
 
 
 def plan_refit(state: CampaignState) -> Code | str:
-    """Return the refit of the final pick, or why none is planned, in one line.
+    """Return the next refit that the final pick needs, or why none is planned, in one line.
 
-    A failed refit is not retried, unless the campaign had ended and another pick was made.
+    That is the one of the pick, after those of the solutions whose files its program reads. A failed
+    refit is not retried, unless the campaign had ended and another pick was made.
     """
     assert state.picked is not None
     picked = state.picked.work_id
     if state.submits_programs:
         return "a program is not fitted on rows"
-    mine = state.works.runs_of(picked, Operator.REFIT)
-    tried = [each for each in mine if state.works.number(each.id) >= state.before_pick]
-    if tried or any(each.submitted for each in mine):
-        return mine[-1].result
-    attempt = state.works.attempt(picked)
-    assert attempt.outcome is not None
-    blended = attempt.work.blend
-    took = max(attempt.outcome.code_seconds, blended.seconds if blended else 0.0)
-    if why := state.time.no_refit(picked, took):
+    needed = refit_order(state.works, picked)
+    runs = {each: state.works.runs_of(each, Operator.REFIT) for each in needed}
+    done = {name: run.id for name, each in runs.items() for run in each if run.submitted}
+    left = [each for each in needed if each not in done]
+    if not left:
+        return state.works.attempt(done[picked]).result
+    following = left[0]
+    for run in runs[following]:
+        if state.works.number(run.id) >= state.before_pick:
+            reads = f"it reads files of {following}, which failed on all labelled rows: "
+            return f"{reads if following != picked else ''}{run.result}"
+    if why := state.time.no_refit(picked, math.fsum(map(state.time.code_seconds, left))):
         return why
+    return _refit_of(state.works.attempt(following), done, state.work_budget(whole=True))
+
+
+def _refit_of(attempt: Attempt, done: Mapping[str, str], budget: WorkBudget) -> Code:
+    """Plan the refit of an attempt or blend; `done` has the refits of what it may read, by attempt."""
+    assert attempt.outcome is not None
+    inputs = (each if "/" in each else done.get(each, "") for each in attempt.work.inputs)
     return Code(
         operator=Operator.REFIT,
         draft=Draft(
-            title=f"refit of {picked}",
+            title=f"refit of {attempt.id}",
             method="The same code on all labelled rows.",
             codebase=attempt.outcome.code,
         ),
         role=Operator.REFIT.value,
-        parents=(picked,),
-        inputs=attempt.work.inputs,
+        parents=(attempt.id,),
+        inputs=tuple(filter(None, inputs)),
         session="script",
-        budget=state.work_budget(whole=True),
+        budget=budget,
         # It runs in the attempt's environment; campaigns without a toolbox run in CoMind's own.
         resources=attempt.work.resources or Resources(),
-        blend=blended,
+        blend=attempt.work.blend,
     )

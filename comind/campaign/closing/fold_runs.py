@@ -9,6 +9,7 @@ from comind.campaign.comparison import Comparisons
 from comind.campaign.log.campaign_events import FoldFinished, FoldsPlanned
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.solutions_read import solutions_read
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import WORK_LOG
@@ -29,7 +30,6 @@ _MOST_FINALISTS = 8  # on the first fold, besides members of a blend
 _LEAST_SECONDS, _SLACK = 120.0, 5.0  # timeout of a run: at least, and as a multiple of the code's time
 _STEPS = 2  # of a run; the second is a retry after the interpreter died
 _CANDIDATES = 20  # of the best attempts; later ones could be within noise of the best by chance only
-_OTHERS_FILES = "solutions"  # as in input/solutions/attempt-000
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +209,6 @@ def _why_not(attempt: Attempt, folder: CampaignFolder) -> str:
     if others := solutions_read(attempt.work, _script(attempt, folder).text):
         return f"it reads files of {', '.join(others)}, which were fitted on these rows"
     return ""
-
-
-def solutions_read(work: Code, script: str) -> list[str]:
-    """Return the earlier attempts whose files the script of `work` may read."""
-    others = [given for given in work.inputs if "/" not in given]
-    return others if _OTHERS_FILES in script else []
 
 
 def _script(attempt: Attempt, folder: CampaignFolder) -> Script:

@@ -7,6 +7,7 @@ from statistics import median
 from comind.campaign.log.campaign_events import SplitMade
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.refit_gain import not_worth_it
+from comind.campaign.log.solutions_read import refit_order
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import WorkItems
 from comind.domain.spend import Budget, WorkBudget
@@ -60,7 +61,7 @@ class TimePlan:
         ending = self.ending_seconds(_LEAST_MEMBERS if self.spec.blend else 1, within=most)
         folds, finalists = 0.0, min(_RESERVED_FINALISTS, len(self.works.best_first()))
         if self.most_folds() and finalists > 1 and self.best:
-            took = self._code_seconds(self.best)
+            took = self.code_seconds(self.best)
             if ending + self.fold_seconds(took, _LEAST_FINALISTS) <= most:
                 folds = self.most_folds() * self.fold_seconds(took, finalists)
         return min(most, ending + folds)
@@ -78,7 +79,8 @@ class TimePlan:
         ranked = self.works.best_first()[:members] if members > 1 else []
         names = [each.id for each in ranked] or [self.best]
         for count in range(len(names), 0, -1) if self.spec.refit else ():
-            took = math.fsum(map(self._code_seconds, names[:count]))
+            runs = refit_order(self.works, *names[:count])
+            took = math.fsum(map(self.code_seconds, runs))
             refit = self.refit_seconds(took) + _START_SECONDS
             if refit <= most and not self.no_refit(names[0], took):
                 return refit + blend
@@ -89,7 +91,10 @@ class TimePlan:
         return _REFIT_FACTOR * took
 
     def no_refit(self, work_id: str, took: float) -> str:
-        """Return why an attempt whose code takes `took` seconds is not refitted; empty if it is."""
+        """Return why an attempt is not refitted; empty if it is.
+
+        `took` are the seconds of its code, and of that of what is refitted before it.
+        """
         needed, left = self.refit_seconds(took), self.left()
         if left < needed:
             return f"it takes about {needed:.0f} s, and {left:.0f} s are left"
@@ -166,7 +171,7 @@ class TimePlan:
         replies = [each.spend.model_seconds / each.spend.calls for each in ended if each.spend.calls]
         if not replies or not self.best:
             return usual
-        return min(usual, median(replies) + self._code_seconds(self.best))
+        return min(usual, median(replies) + self.code_seconds(self.best))
 
     def _thinking_seconds(self) -> float:
         """Estimate the seconds of thinking that remain before an attempt, by earlier rounds."""
@@ -187,6 +192,9 @@ class TimePlan:
                 until = max(until, record.finished_at)
         return rounds
 
-    def _code_seconds(self, work_id: str) -> float:
-        outcome = self.works.attempt(work_id).outcome
-        return outcome.code_seconds if outcome is not None else 0.0
+    def code_seconds(self, work_id: str) -> float:
+        """Return the running time of an attempt's program; of a blend that of its members."""
+        attempt = self.works.attempt(work_id)
+        blend, outcome = attempt.work.blend, attempt.outcome
+        ran = outcome.code_seconds if outcome is not None else 0.0
+        return max(ran, blend.seconds if blend is not None else 0.0)
