@@ -1,6 +1,5 @@
 """Resources that the work of one campaign shares: agent, models, budget, rate limits, grader."""
 
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -42,8 +41,8 @@ from comind.session.choice import choose_sandbox
 from comind.session.session_ports import CellResult, Input, Sandbox, Session
 from comind.session.user_store import store_inputs
 from comind.splits.extra_folds import FOLDS_FILE, make_fold, write_folds
+from comind.splits.refit_rows import write_refit_rows
 from comind.splits.split_folder import SplitFolder
-from comind.system.files import copy_plain_tree
 from comind.wiring.agents import agent_class, agent_mounts, runs_own_code, validate_parameters
 from comind.wiring.local_sessions import LocalSessions, counted
 from comind.wiring.models import build_embedder, build_model, settings_for
@@ -347,17 +346,13 @@ class CampaignRuntime:
         return Input(source, f"input/{given_id}") if source else None
 
     def _all_labelled_rows(self, folder: WorkFolder) -> Path:
-        """Write the public data without a holdout, for a refit; returns its folder.
+        """Write the public data of a refit; returns its folder.
 
         Only refits read it, and no attempt sees their output.
         """
         target = folder.root / "input"
         if not target.is_dir():
-            staged = folder.root / "input.new"
-            shutil.rmtree(staged, ignore_errors=True)
-            copy_plain_tree(self.split_folder.public, staged)
-            shutil.copytree(self.split_folder.full, staged, dirs_exist_ok=True)
-            staged.rename(target)
+            write_refit_rows(self.split_folder, target)
         return target
 
     def journal(self, state: CampaignState) -> str:
