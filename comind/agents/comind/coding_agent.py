@@ -43,6 +43,7 @@ _CHARACTERS_PER_TOKEN = 4  # about
 _REFUSALS = 2  # how often in a row a model that is done too early is asked to continue
 # With less than this left the model may end an attempt: a share of its time, or two quick steps.
 _LITTLE_SHARE, _LITTLE_SECONDS = 0.1, 90
+_REPLY_SHARE = 0.5  # of the usual time of a reply, that a request needs at least
 
 
 class ProgramStep(BaseModel):
@@ -118,7 +119,7 @@ def implement(
         most_tokens=sizes.steps,
     )
     refusals, last_error, without_gain = 0, "", 0
-    while context.steps_left > 0 and context.seconds_left > 0 and without_gain < settings.patience:
+    while context.steps_left > 0 and _has_time(context) and without_gain < settings.patience:
         prompt = ModelRequest(
             role=work.role, messages=conversation.messages, max_tokens=sizes.cell_reply
         )
@@ -154,6 +155,13 @@ def _is_comment(code: str) -> bool:
     """Return whether there is no code to run."""
     lines = (line.strip() for line in code.splitlines())
     return all(not line or line.startswith("#") for line in lines)
+
+
+def _has_time(context: CodeContext) -> bool:
+    """Whether a reply may still come: half of what the attempt's replies took on average is left."""
+    spend = context.state.spend
+    usual = spend.model_seconds / spend.calls if spend.calls else 0.0
+    return context.seconds_left > _REPLY_SHARE * usual
 
 
 def _steps_without_gain(step: Step, before: int) -> int:

@@ -116,9 +116,10 @@ def _lesson(lesson: Lesson) -> str:
     parts = f"; {', '.join(lesson.parts)}" if lesson.parts else ""
     said = f". Its author: {plain(lesson.said)}" if lesson.said else ""
     gain = f"{lesson.gain:+.3g} (standard error {lesson.error:.2g}{how}; ran {lesson.seconds:.0f} s"
-    lines = f"{lesson.added} lines added, {lesson.removed} removed"
+    changed = lesson.added or lesson.removed
+    lines = f", lines: {lesson.added} added, {lesson.removed} removed" if changed else ""
     return (
-        f"- {lesson.attempt} against {lesson.parent}: {lesson.verdict}, {gain}{plain(parts)}), {lines}: "
+        f"- {lesson.attempt} against {lesson.parent}: {lesson.verdict}, {gain}{plain(parts)}){lines}: "
         f"{plain(lesson.title)}{said}"
     )
 

@@ -96,7 +96,10 @@ def _lesson(state: CampaignState, attempt: Attempt) -> tuple[Gain, Lesson] | Non
     gain = gain_over(attempt, parent, state)
     if gain is None:
         return None
-    added, removed, lines = changed_lines(parent.outcome.code, outcome.code)
+    changes: tuple[int, int, tuple[str, ...]] = (0, 0, ())
+    if parent.id in attempt.work.parents:  # else it was written anew
+        changes = changed_lines(parent.outcome.code, outcome.code)
+    added, removed, lines = changes
     return gain, Lesson(
         attempt=attempt.id,
         parent=parent.id,

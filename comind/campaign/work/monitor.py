@@ -41,6 +41,7 @@ _REASON_SHOWN = 300
 _POLL_SECONDS = 0.5  # between two polls for the model's reply
 _LEAST_INTERVAL = 1.0  # of two inspections, however short the timeout
 _LEAST_TIME = 10.0  # before a question, or of idleness, that is a share of the timeout
+_LATE_SHARE, _LATE_SECONDS = 0.1, 30.0  # of the timeout, left at which no question is worth a reply
 _LEAST_QUOTE = 2  # letters and digits; a bracket or a rule of dashes is no evidence
 _LOOP_OR_WAIT = re.compile(
     r"(?:^|[;:]\s*)(?:async )?while\b|\bfor\b.+\bin\b"
@@ -192,6 +193,8 @@ class CellMonitor:
         stalled = bool(found & STALLED)
         if self._question is not None or self._questions_left <= 0 or not (snapshot.lines or stalled):
             return False  # there is no line to quote
+        if snapshot.left < min(_LATE_SHARE * self.limit, _LATE_SECONDS):
+            return False  # it ends by itself, as soon as a reply could come
         news = stalled or snapshot.output != self._asked_about
         # An idle cell goes on soon, or is stopped without a question.
         due = news and not snapshot.stall.idle and snapshot.seconds >= self._ask_again_at

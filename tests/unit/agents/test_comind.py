@@ -21,6 +21,7 @@ from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.value import Payload
+from comind.llm.model_ports import ModelReply
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.examples import examples
@@ -215,6 +216,19 @@ def _coding(
 
 
 _STEP = {"goal": "g", "code": ""}
+
+
+@pytest.mark.parametrize(("usual", "asked"), [(50.0, 2), (2_000.0, 1)])
+def test_no_step_is_asked_for_when_its_reply_would_be_late(
+    tmp_path: Path, usual: float, asked: int
+) -> None:
+    """With less than half of what the attempt's replies took on average left, it ends."""
+    world = World(tmp_path, cells={name: lambda workspace: "" for name in (FRAME, SUBMIT)})
+    reply = ModelReply(text=json.dumps(_STEP | {"code": "look"}), model="scripted", seconds=usual)
+    world.model = ScriptedModel(lambda _request: reply)
+    work = code(steps=3)  # in 600 s; the first is the frame
+    execute(AGENT, work, world.folder.work("attempt-000"), world.dependencies())
+    assert len(world.model.requests) == asked
 
 
 def test_a_draft_becomes_a_scored_solution(tmp_path: Path) -> None:

@@ -109,6 +109,16 @@ def test_without_a_paired_difference_errors_of_both_count() -> None:
     assert lesson.verdict == "no difference"
 
 
+def test_a_program_that_was_written_anew_has_no_changed_lines() -> None:
+    """It is compared by its score with the best before it, whose program it does not come from."""
+    planned, ended = _tried(1, _MORE, gain=_gain(0.1, 0.01))
+    assert isinstance(planned, WorkPlanned)
+    fresh = planned.model_copy(update={"work": planned.work.model_copy(update={"parents": ()})})
+    [lesson] = lessons_of(state_of(*_first(), fresh, ended))
+    assert lesson.verdict == "helps"
+    assert (lesson.added, lesson.removed, lesson.lines) == (0, 0, ())
+
+
 def test_changes_are_the_lines_that_say_most() -> None:
     """Added and removed lines are counted; models and features are shown, imports and prints not."""
     added, removed, lines = changed_lines(_TREES, _MORE)
@@ -343,7 +353,7 @@ def test_the_journal_lists_lessons() -> None:
     """Each attempt has a line with its gain, cost and the author's words."""
     told = journal_of(_second_round(), CommunityView())
     assert (
-        "- attempt-002 against attempt-000: hurts, -0.1 (standard error 0.01; ran 9 s), 1 lines added, "
+        "- attempt-002 against attempt-000: hurts, -0.1 (standard error 0.01; ran 9 s), lines: 1 added, "
         "4 removed: draft 2. Its author: Nets overfit."
     ) in told
 

@@ -438,3 +438,11 @@ def test_a_healthy_cell_is_asked_about_after_minutes() -> None:
         model = _continuing()
         _watched(_saying("fold # done", times=int(seconds / 10)), model, settings=settings)
         assert len(model.requests) == asked
+
+
+@pytest.mark.parametrize(("first_line", "asked"), [(330.0, 1), (370.0, 0)])
+def test_no_question_is_asked_shortly_before_the_timeout(first_line: float, asked: int) -> None:
+    """With 20 of 400 s left a reply could stop nothing any more."""
+    model = _continuing()
+    _watched(_saying("fold # done", every=first_line), model, seconds=400.0)
+    assert len(model.requests) == asked
