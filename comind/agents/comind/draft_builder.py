@@ -89,7 +89,7 @@ class DraftBuilder:
                 refused.append(f'"{draft.title}" {why}')
                 continue
             taken.add(title)
-            known.append(as_earlier(draft, f'"{draft.title}"'))
+            known.append(as_earlier(draft, draft.title))
             kept.append(draft)
         return kept, refused
 

@@ -37,7 +37,7 @@ def start_of(draft: Draft) -> str:
 
 
 def duplicate_of(draft: Draft, others: Sequence[Earlier]) -> str:
-    """Return the id of a draft with the same start and nearly the same method; empty if there is none.
+    """Return the name of a draft with the same start and nearly the same method; empty if there is none.
 
     What ended without a score may be tried again.
     """
@@ -50,8 +50,9 @@ def duplicate_of(draft: Draft, others: Sequence[Earlier]) -> str:
     return ""
 
 
-def as_earlier(draft: Draft, name: str, *, scored: bool = True) -> Earlier:
+def as_earlier(draft: Draft, title: str, *, scored: bool = True) -> Earlier:
     """Return what later drafts have to differ from."""
+    name = f'"{title[:_NAME_LENGTH]}"'
     return Earlier(id=name, method=draft.method[:METHOD_COMPARED], start=start_of(draft), scored=scored)
 
 
@@ -122,7 +123,9 @@ def _no_baseline(draft: Draft, start: str, facts: Drafting) -> str:
     for source in draft.sources:
         feasibility = facts.feasibility.get(source, FEASIBLE)
         if feasibility < FEASIBLE and source != facts.baseline:
-            return f"it uses {source}, of feasibility {feasibility}, less than {FEASIBLE}"
+            numbers = (n for n, each in enumerate(facts.ideas, start=1) if each.id == source)
+            name = next((f"idea {number}" for number in numbers), source)
+            return f"it uses {name}, of feasibility {feasibility}, less than {FEASIBLE}"
     return ""
 
 

@@ -143,7 +143,7 @@ def _ran(attempt: Attempt) -> str:
 
 def _earlier(attempt: Attempt) -> Earlier:
     ended = attempt.outcome is not None
-    return as_earlier(attempt.work.draft, attempt.id, scored=not ended or attempt.score is not None)
+    return as_earlier(attempt.work.draft, attempt.title, scored=not ended or attempt.score is not None)
 
 
 def _lineage(graph: Graph, state: CampaignState) -> tuple[str, ...]:

@@ -216,6 +216,7 @@ class Earlier(Value):
     """The plan of an earlier attempt, from which new drafts have to differ."""
 
     id: str
+    """As prompts name it: its title in quotation marks; in older logs its id."""
     method: str
     start: str = ""
     """What it started from."""

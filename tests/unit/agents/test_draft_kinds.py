@@ -160,7 +160,7 @@ def test_a_round_without_a_kind_is_asked_for_once_more(tmp_path: Path) -> None:
     assert len(requests) == 2
     told = requests[1].messages[-1].content
     assert "no draft is the baseline (none says so)" in told
-    assert '"b" is nearly the method of attempt-001' in told
+    assert '"b" is nearly the method of "trees"' in told
     assert [(each["title"], each["kind"]) for each in found["drafts"]] == [
         ("c", "baseline"),
         ("d", "novel"),
@@ -175,7 +175,7 @@ def test_what_is_missing_twice_is_said(tmp_path: Path) -> None:
         tmp_path, _state(), [risky, draft_reply("b", method=_NET)], [draft_reply("c"), risky]
     )
     assert len(requests) == 2
-    assert "it uses idea-001, of feasibility 2, less than 6" in requests[1].messages[-1].content
+    assert "it uses idea 2, of feasibility 2, less than 6" in requests[1].messages[-1].content
     assert found["missing"] == ["baseline"]
     assert sorted(each["kind"] for each in found["drafts"]) == ["novel", "other"]
 
@@ -184,8 +184,8 @@ def test_duplicates_by_method_are_refused_with_the_reason(tmp_path: Path) -> Non
     """A new title does not make a new draft."""
     again = [draft_reply("fresh", method=_TREES_AGAIN)]
     found, requests = propose(tmp_path, _state(), again, again)
-    assert '"fresh" is nearly the method of attempt-001' in requests[1].messages[-1].content
-    assert (found["drafts"], found["refused"]) == ([], '"fresh" is nearly the method of attempt-001')
+    assert '"fresh" is nearly the method of "trees"' in requests[1].messages[-1].content
+    assert (found["drafts"], found["refused"]) == ([], '"fresh" is nearly the method of "trees"')
 
 
 @pytest.mark.parametrize(
