@@ -271,7 +271,10 @@ class CampaignRuntime:
 
     def _inputs(self, work: Code, folder: WorkFolder, instead: Path | None = None) -> tuple[Input, ...]:
         public, folds, row_files = self._rows(work, folder)
-        mounted = (self._input(given_id, folder.root.name) for given_id in work.inputs)
+        find = self._refit if work.operator is Operator.REFIT else self._solution
+        mounted = (
+            self._item(given, folder.root.name) if "/" in given else find(given) for given in work.inputs
+        )
         return (
             Input(instead or public, f"input/{self.spec.competition}"),
             *self._folds(public, folds),
@@ -330,20 +333,29 @@ class CampaignRuntime:
     def _snapshot(self, read: CommunityRead) -> SnapshotFolder:
         return SnapshotFolder(self.project.communities / read.key)
 
-    def _input(self, given_id: str, work_id: str) -> Input | None:
-        """Return the input of an id: a community item (with a slash), or an earlier attempt.
+    def _solution(self, attempt_id: str) -> Input:
+        return Input(self.project.solution(self.spec.id, attempt_id), f"input/solutions/{attempt_id}")
 
-        A refit is mounted in the place of its attempt; only other refits read it. Items that newer
-        snapshots lack are read from the older one. None for an item without files.
+    def _refit(self, given_id: str) -> Input:
+        """Return the input of a refit, in the place of its attempt; only other refits read it.
+
+        Refits of earlier versions read attempts.
         """
-        if "/" not in given_id:
-            name = given_id
-            if given_id.startswith(Operator.REFIT.value):  # it was planned after this runtime was made
-                name = read_state(self.folder).works.attempt(given_id).work.parents[0]
-            return Input(self.project.published(self.spec.id, given_id), f"input/solutions/{name}")
-        places = (self._snapshot(read).mount_path(given_id) for read in self._state.known_to(work_id))
+        work = read_state(self.folder).works.attempt(given_id).work
+        if work.operator is not Operator.REFIT:
+            return self._solution(given_id)
+        [attempt_id] = work.parents
+        source = self.project.published(self.spec.id, given_id)
+        return Input(source, f"input/solutions/{attempt_id}")
+
+    def _item(self, ref: str, work_id: str) -> Input | None:
+        """Return the input of a community item; None for one without files.
+
+        Items that newer snapshots lack are read from the older one.
+        """
+        places = (self._snapshot(read).mount_path(ref) for read in self._state.known_to(work_id))
         source = next((place for place in places if place is not None), None)
-        return Input(source, f"input/{given_id}") if source else None
+        return Input(source, f"input/{ref}") if source else None
 
     def _all_labelled_rows(self, folder: WorkFolder) -> Path:
         """Write the public data of a refit; returns its folder.

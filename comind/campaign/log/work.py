@@ -72,7 +72,8 @@ class Code(Value):
     """What its result is compared with, row by row (`CodeOutcome.gain`); None in older logs."""
     inputs: tuple[str, ...] = ()
     """Mounts: ids of attempts, whose published solutions are mounted at `input/solutions/<id>`, and
-    community items `owner/name`, mounted at `input/<owner>/<name>`."""
+    community items `owner/name`, mounted at `input/<owner>/<name>`. A refit names refits, which are
+    mounted in the place of their attempts."""
     session: Literal["notebook", "script"] = "notebook"
     """A persistent notebook, or a fresh interpreter for each step."""
     budget: WorkBudget
