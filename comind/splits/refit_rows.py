@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 _SHARE, _LEAST = 20, 10  # one of so many validation rows, and at least so many
 
 
-def write_refit_rows(folder: SplitFolder, target: Path) -> None:
-    """Write the public files of a split's refit to a new folder."""
+def write_refit_rows(folder: SplitFolder, target: Path, *, apart: bool = True) -> None:
+    """Write the public files of a split's refit to a new folder.
+
+    Without `apart` all validation rows stand in both tables, as in refits of earlier versions.
+    """
     staged = target.with_name(f"{target.name}.new")
     shutil.rmtree(staged, ignore_errors=True)
     copy_plain_tree(folder.public, staged)
     shutil.copytree(folder.full, staged, dirs_exist_ok=True)
-    if folder.read().rule.kind != "time":
+    if apart and folder.read().rule.kind != "time":
         _keep_apart(folder, staged)
     staged.rename(target)
 

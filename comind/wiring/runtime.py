@@ -260,7 +260,7 @@ class CampaignRuntime:
         if self.split.program is not None:
             return self.split_folder.public, self.split_folder.folds, self.split_folder.row_files
         if work.operator is Operator.REFIT:
-            public = self._all_labelled_rows(folder)
+            public = self._all_labelled_rows(work, folder)
             return public, folder.root / "input-folds", folder.root / "input-row-files"
         split = make_fold(self.split_folder, work.fold) if work.fold else self.split_folder
         return split.public, split.folds, split.row_files
@@ -357,14 +357,14 @@ class CampaignRuntime:
         source = next((place for place in places if place is not None), None)
         return Input(source, f"input/{ref}") if source else None
 
-    def _all_labelled_rows(self, folder: WorkFolder) -> Path:
+    def _all_labelled_rows(self, work: Code, folder: WorkFolder) -> Path:
         """Write the public data of a refit; returns its folder.
 
         Only refits read it, and no attempt sees their output.
         """
         target = folder.root / "input"
         if not target.is_dir():
-            write_refit_rows(self.split_folder, target)
+            write_refit_rows(self.split_folder, target, apart=work.rows_apart)
         return target
 
     def journal(self, state: CampaignState) -> str:

@@ -136,4 +136,5 @@ def _refit_of(attempt: Attempt, done: Mapping[str, str], budget: WorkBudget) -> 
         # It runs in the attempt's environment; campaigns without a toolbox run in CoMind's own.
         resources=attempt.work.resources or Resources(),
         blend=attempt.work.blend,
+        rows_apart=True,
     )
