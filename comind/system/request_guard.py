@@ -54,6 +54,8 @@ class RequestGuard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
         elif refused := self._refused(Headers(scope=scope), scope["path"]):
+            if scope["type"] == "http" and refused is not _TOO_LARGE:
+                await _read_to_end(receive)
             await refused(scope, receive, send)
         elif scope["type"] == "websocket" or self._max_bytes is None:
             await self._app(scope, receive, send)
@@ -92,13 +94,17 @@ class RequestGuard:
         return self._hosts is None or name in self._hosts
 
     async def _pass_limited(self, limit: int, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        """Pass a request on, whose body may come in parts of an unknown sum."""
-        size, refused = 0, False
+        """Pass a request on, whose body may come in parts of an unknown sum.
+
+        A response that the application begins before it has read the body waits until it has come: a
+        client that still sends would find a closed connection in place of the response.
+        """
+        size, refused, more = 0, False, True
 
         async def counted() -> "Message":
-            nonlocal size, refused
+            nonlocal size, refused, more
             message = await receive()
-            size += len(message.get("body", b""))
+            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
             if size > limit:
                 if not refused:
                     refused = True
@@ -107,6 +113,8 @@ class RequestGuard:
             return message
 
         async def unless_refused(message: "Message") -> None:
+            while more and not refused and message["type"] == "http.response.start":
+                await counted()
             if not refused:
                 await send(message)
 
@@ -117,7 +125,16 @@ class RequestGuard:
                 raise
 
 
+_READ_BYTES = 1 << 20  # of the body of a refused request
 _TOO_LARGE = PlainTextResponse("the body is too large\n", 413, {"Connection": "close"})
+
+
+async def _read_to_end(receive: "Receive") -> None:
+    """Read a body, up to a size, so that its sender can read the response."""
+    size, more = 0, True
+    while more and size <= _READ_BYTES:
+        message = await receive()
+        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
 
 
 def _name_and_port(address: str) -> tuple[str, int | None] | None:

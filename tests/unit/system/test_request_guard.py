@@ -88,3 +88,20 @@ def test_a_websocket_is_a_request(origin: str | None, status: bytes, server: Web
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.sendall("\r\n".join([*lines, "", ""]).encode())
         assert connection.recv(64).split()[1] == status
+
+
+@pytest.mark.parametrize(("path", "origin", "status"), [("/nowhere", "", b"404"), ("/", "null", b"403")])
+def test_a_response_waits_until_the_body_has_come(
+    path: str, origin: str, status: bytes, server: WebServer
+) -> None:
+    """A client that sends the body after the headers gets the response, not a broken connection."""
+    lines = [f"POST {path} HTTP/1.1", f"Host: localhost:{server.port}", "Content-Length: 2"]
+    lines += ["Connection: close", *([f"Origin: {origin}"] if origin else [])]
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
+        connection.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            connection.recv(64)
+        connection.settimeout(None)
+        connection.sendall(b"{}")
+        assert connection.recv(64).split()[1] == status
