@@ -50,14 +50,7 @@ def lineage(project: Path, name: str) -> dict[str, Any]:
             raise CampaignError(f"{campaign}: {attempt} has no solution")
         nodes = [_node(each, state, view) for each in (*graph.ancestors(root), graph[root])]
     if parents:
-        nodes.append(
-            {
-                "id": node_id(NodeKind.SOLUTION, attempt),
-                "kind": "refit",
-                "title": f"refit of {parents[0]} on all labelled rows",
-                "parents": [root],
-            }
-        )
+        nodes += _refit_nodes(state, attempt)
     return {
         "campaign": campaign,
         "attempt": attempt,
@@ -103,6 +96,22 @@ def _state(project: Path, campaign: str) -> Iterator[tuple[CampaignState, Mappin
             folder = ProjectFolder(place).campaign(campaign)
         files = folder.root.glob("*/lineage.json")
         yield state, {file.parent.name: json.loads(file.read_text()) for file in files}
+
+
+def _refit_nodes(state: CampaignState, refit: str) -> list[dict[str, Any]]:
+    """Return the nodes of a refit after those of the refits that it read."""
+    work = state.works.attempt(refit).work
+    kinds = {each.id for each in state.works.codes(Operator.REFIT)}
+    read = [each for each in work.inputs if each in kinds]
+    nodes = [node for each in read for node in _refit_nodes(state, each)]
+    names = (*work.parents, *read)
+    node = {
+        "id": node_id(NodeKind.SOLUTION, refit),
+        "kind": "refit",
+        "title": f"refit of {work.parents[0]} on all labelled rows",
+        "parents": [node_id(NodeKind.SOLUTION, each) for each in names],
+    }
+    return [each for n, each in enumerate([*nodes, node]) if each not in nodes[:n]]
 
 
 def _refit_parents(state: CampaignState, attempt: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Open an attempt's sessions on nodes, and run its script there."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import WorkFolder
@@ -73,7 +73,7 @@ class NodeSessions:
             inputs=inputs,
             workspace=folder.workspace,
             packages=self._packages(folder),
-            uncached=self._with_labels(work),
+            uncached=self._with_labels(work, inputs),
         )
         begun, left = time.monotonic(), work.budget.seconds + before.waited - before.spend.seconds
         if before.sessions:
@@ -129,7 +129,7 @@ class NodeSessions:
             inputs=inputs,
             workspace=workspace,
             packages=self._packages(folder) if folder.installed.is_file() else None,
-            uncached=self._with_labels(work),
+            uncached=self._with_labels(work, inputs),
         )
         code = _SCRIPT.format(arguments=arguments)
         lost: NodeLostError | None = None
@@ -163,10 +163,12 @@ class NodeSessions:
             holders=self._spec.coders,
         )
 
-    def _with_labels(self, work: Code) -> frozenset[str]:
-        """Return the names of the inputs that hold labels of validation rows."""
-        learns_from_all = work.operator in (Operator.REFIT, Operator.FOLD)
-        return frozenset({f"input/{self._spec.competition}"} if learns_from_all else ())
+    def _with_labels(self, work: Code, inputs: Sequence[Input]) -> frozenset[str]:
+        """Return the names of the inputs that hold labels of validation rows, or learnt from them."""
+        if work.operator not in (Operator.REFIT, Operator.FOLD):
+            return frozenset()
+        places = (f"input/{self._spec.competition}", "input/solutions/")
+        return frozenset(each.name for each in inputs if each.name.startswith(places))
 
     def _packages(self, folder: WorkFolder) -> Packages:
         return Packages(folder.packages, folder.installed, allowed=self._spec.packages.allow)

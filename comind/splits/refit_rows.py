@@ -1,9 +1,9 @@
 """Write the public files of a refit: all labelled rows but a few, which stay in validation.csv.
 
 A script may join the three tables, or look rows up by their ids, so no row may stand in two of them. The
-few are a twentieth of the split's validation rows, at least ten, in whole groups where its rule has
-groups. Where it holds out the latest rows, which a refit needs most, or where one group is more than
-half, all validation rows stand in both tables.
+few are a twentieth of the split's validation rows and at least ten, but no more than half, in whole
+groups where its rule has groups, the smallest first. Where a rule of time holds out the latest rows,
+which a refit needs most, or no group is small enough, all validation rows stand in both tables.
 """
 
 import shutil
@@ -53,14 +53,13 @@ def _keep_apart(folder: SplitFolder, public: Path) -> None:
 
 
 def _few(groups: "npt.NDArray[np.intp]") -> "npt.NDArray[np.bool_]":
-    """Return which rows stay, of the group number of each: the first groups that are not too large.
-
-    None if there is no group of at most half of the rows.
-    """
+    """Return which rows stay, by the group number of each row; none if all groups are too large."""
     most = len(groups) // 2
     wanted = min(most, max(_LEAST, len(groups) // _SHARE))
-    kept, rows = list[int](), 0
-    for number, size in enumerate(np.bincount(groups)):
+    kept, rows = list["np.intp"](), 0
+    sizes = np.bincount(groups)
+    for number in np.argsort(sizes, kind="stable"):
+        size = int(sizes[number])
         if rows < wanted and rows + size <= most:
             kept.append(number)
             rows += size

@@ -25,6 +25,7 @@ from comind.agents.comind.search_phase import (
 )
 from comind.agents.comind.thoughts import Drafting, Earlier, StartingPoint, Tried
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.solutions_read import inputs_read
 from comind.campaign.log.work_items import Attempt
 from comind.community.provenance import Graph, NodeKind
 from comind.domain.community import CommunityView
@@ -118,7 +119,7 @@ def _starting_points(state: CampaignState, pool: Pool) -> dict[str, StartingPoin
                 code=a.outcome.code,
                 seconds=a.outcome.code_seconds,
                 report=a.outcome.report[:_REPORT_KEPT],
-                inputs=tuple(each for each in a.work.inputs if each in a.outcome.code),
+                inputs=inputs_read(a.work, a.outcome.code),
                 gain="" if a.work.is_attempt_0 else gains.get(a.id, ""),
                 ratings=ratings_in_words(report)[:_TEXT_SHOWN] if report else "",
                 ran=_ran(a) if _is_generic(a, state) else "",

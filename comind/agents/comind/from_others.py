@@ -1,15 +1,13 @@
 """Select what an attempt is told of others as it begins: lessons, and components of other solutions."""
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 
 from comind.agents.comind.lessons import lessons_of, reference_of
-from comind.agents.comind.pool import Pool, graph_with_ideas, lineage_of
+from comind.agents.comind.pool import Pool
 from comind.agents.comind.shared_solutions import with_solutions
 from comind.agents.comind.thoughts import CODING, CodingFacts, OtherComponent
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
-from comind.community.provenance import NodeKind, node_id
-from comind.domain.community import CommunityView
 from comind.domain.value import Payload, one_line
 
 _OF_EACH, _IN_ALL = 2, 5  # components
@@ -19,7 +17,6 @@ _NAME_LENGTH, _TEXT_LENGTH = 120, 200
 def told(
     state: CampaignState,
     pool: Pool,
-    view: CommunityView,
     work: Code,
     *,
     lessons: bool = True,
@@ -33,21 +30,18 @@ def told(
     work = with_solutions(state, work, shared=shared)
     facts = CODING.facts_of(work) or CodingFacts()
     if lessons:
-        graph = graph_with_ideas(state, view)
-        inside = set[str]().union(*(lineage_of(graph, parent) for parent in work.parents))
-        found = {"lessons": lessons_of(state), "components": _components(state, pool, inside)}
+        found = {"lessons": lessons_of(state), "components": _components(state, pool, work.parents)}
         facts = facts.model_copy(update=found)
     reference = reference_of(state, work.parents)
     return work.model_copy(update={"facts": Payload.of(facts), "reference": reference})
 
 
-def _components(
-    state: CampaignState, pool: Pool, inside: AbstractSet[str]
-) -> tuple[OtherComponent, ...]:
+def _components(state: CampaignState, pool: Pool, parents: Sequence[str]) -> tuple[OtherComponent, ...]:
     """Return the best rated components of other solutions; of equals those of the better solution."""
-    reports, found = {report.item: report for report in pool.reports}, list[OtherComponent]()
+    inside, reports = _programs_of(state, parents), {report.item: report for report in pool.reports}
+    found = []
     for each in state.works.best_first():
-        if node_id(NodeKind.SOLUTION, each.id) in inside or each.id not in reports or each.rejected:
+        if each.id in inside or each.id not in reports or each.rejected:
             continue
         rated = sorted(reports[each.id].components, key=lambda part: -part.effectiveness)
         for part in rated[:_OF_EACH]:
@@ -61,3 +55,16 @@ def _components(
             )
             found.append(component)
     return tuple(sorted(found, key=lambda each: -each.effectiveness)[:_IN_ALL])
+
+
+def _programs_of(state: CampaignState, parents: Sequence[str]) -> set[str]:
+    """Return attempts and all whose programs they were made from.
+
+    The graph's lineage follows ideas, too, which come without a program.
+    """
+    works = {each.id: each.work for each in state.works.attempts()}
+    found, following = set[str](), [each for each in parents if each in works]
+    while following:
+        found.add(name := following.pop())
+        following += [each for each in works[name].parents if each in works and each not in found]
+    return found

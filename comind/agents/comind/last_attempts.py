@@ -1,6 +1,7 @@
 """Draft attempts for the end of a campaign, when too little time is left to think about a round."""
 
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.solutions_read import inputs_read
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Draft, Operator
@@ -37,7 +38,6 @@ def last_attempts(state: CampaignState) -> list[Code]:
 def _extending(state: CampaignState, attempt: Attempt, number: int) -> Code:
     outcome = attempt.outcome
     assert outcome is not None
-    read = tuple(each for each in attempt.work.inputs if each in outcome.code)
     draft = Draft(
         title=f"{attempt.id} extended, {number + 1}",
         method=_METHOD,
@@ -46,7 +46,7 @@ def _extending(state: CampaignState, attempt: Attempt, number: int) -> Code:
         codebase_result=attempt.result,
         strategy=_STRATEGY,
         sources=(attempt.id,),
-        inputs=(attempt.id, *read),
+        inputs=(attempt.id, *inputs_read(attempt.work, outcome.code)),
     )
     return Code(
         operator=Operator.IMPROVE,

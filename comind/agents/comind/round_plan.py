@@ -189,7 +189,6 @@ class CoMind(Agent):
         return told(
             state,
             pool,
-            self.community,
             work,
             lessons=self.settings.lessons and not self.settings.isolation,
             shared=not self.settings.isolation,

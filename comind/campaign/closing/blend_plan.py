@@ -167,11 +167,13 @@ def _refittable(found: Sequence[_Candidate], state: CampaignState) -> list[_Cand
     """
     left = state.seconds_left() - 2 * _LEAST_SECONDS
 
+    def seconds(each: _Candidate) -> float:
+        read = refit_order(state.works, each.attempt.id)[:-1]
+        return each.seconds + math.fsum(map(state.time.code_seconds, read))
+
     def fit(chosen: Sequence[_Candidate]) -> bool:
-        longest = sorted((each.seconds for each in chosen), reverse=True)[:MOST_MEMBERS]
-        read = {name for each in chosen for name in refit_order(state.works, each.attempt.id)[:-1]}
-        took = math.fsum([*longest, *map(state.time.code_seconds, read)])
-        return state.time.refit_seconds(took) <= left
+        longest = sorted(map(seconds, chosen), reverse=True)[:MOST_MEMBERS]
+        return state.time.refit_seconds(math.fsum(longest)) <= left
 
     if not state.spec.refit or fit(found):
         return list(found)

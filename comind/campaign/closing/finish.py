@@ -101,20 +101,32 @@ def plan_refit(state: CampaignState) -> Code | str:
     picked = state.picked.work_id
     if state.submits_programs:
         return "a program is not fitted on rows"
+    mine = state.works.runs_of(picked, Operator.REFIT)
+    if any(each.submitted or _is_recent(each, state) for each in mine):
+        return mine[-1].result
     needed = refit_order(state.works, picked)
     runs = {each: state.works.runs_of(each, Operator.REFIT) for each in needed}
-    done = {name: run.id for name, each in runs.items() for run in each if run.submitted}
-    left = [each for each in needed if each not in done]
-    if not left:
-        return state.works.attempt(done[picked]).result
-    following = left[0]
-    for run in runs[following]:
-        if state.works.number(run.id) >= state.before_pick:
-            reads = f"it reads files of {following}, which failed on all labelled rows: "
-            return f"{reads if following != picked else ''}{run.result}"
-    if why := state.time.no_refit(picked, math.fsum(map(state.time.code_seconds, left))):
+    done = {
+        name: run.id
+        for name, each in runs.items()
+        for run in each
+        if run.submitted and run.work.rows_apart
+    }
+    following, *others = [each for each in needed if each not in done]
+    if failed := [each for each in runs[following] if _is_recent(each, state)]:
+        return f"it reads files of {following}, which has no refit: {failed[-1].result}"
+    time, took = state.time, math.fsum(map(state.time.code_seconds, others))
+    if why := time.no_refit(picked, time.code_seconds(following) + took):
         return why
-    return _refit_of(state.works.attempt(following), done, state.work_budget(whole=True))
+    budget = state.work_budget(whole=True)
+    most = max(1.0, min(budget.seconds, time.left() - time.refit_seconds(took)))
+    budget = budget.model_copy(update={"seconds": most, "cell_seconds": min(budget.cell_seconds, most)})
+    return _refit_of(state.works.attempt(following), done, budget)
+
+
+def _is_recent(refit: Attempt, state: CampaignState) -> bool:
+    """Whether a refit was planned since the campaign's last end before its pick."""
+    return state.works.number(refit.id) >= state.before_pick
 
 
 def _refit_of(attempt: Attempt, done: Mapping[str, str], budget: WorkBudget) -> Code:

@@ -5,18 +5,34 @@ import re
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_items import Attempt, WorkItems
 
-_FOLDER = "solutions"  # as in input/solutions/attempt-000
-# What lists the folder, or makes names of attempts: then any mounted solution may be read.
-_ANY = re.compile(r"glob|listdir|iterdir|scandir|\bwalk\b|attempt-(?!\d)")
+# `solutions` as a part of a path, as in input/solutions/attempt-000, and what follows.
+_FOLDER = re.compile(r"""["'/]solutions\b(?:/([\w-]+)(?![\w{-]))?""")
+# What lists folders, or makes names of attempts.
+_ANY = re.compile(r"glob|listdir|iterdir|scandir|\bwalk\b|copytree|\bcp\b|attempt-(?!\d{3})")
+_COMMENTS = re.compile(r"^\s*#.*$", re.MULTILINE)
 
 
 def solutions_read(work: Code, script: str) -> list[str]:
-    """Return the mounted attempts whose files the script of `work` may read."""
+    """Return the mounted attempts whose files the script of `work` may read.
+
+    These are those of its paths. Where a path ends before the name, they are all that the script names,
+    or all that are mounted, if it names none, lists folders or makes names.
+    """
     mounted = [given for given in work.inputs if "/" not in given]
-    if _FOLDER not in script:
+    script = _COMMENTS.sub("", script)
+    in_paths = set(_FOLDER.findall(script))
+    if not in_paths:
         return []
+    if in_paths <= set(mounted):
+        return [given for given in mounted if given in in_paths]
     named = [given for given in mounted if given in script]
     return mounted if not named or _ANY.search(script) else named
+
+
+def inputs_read(work: Code, script: str) -> tuple[str, ...]:
+    """Return the inputs that a script names, and those of earlier attempts that it may read."""
+    read = solutions_read(work, script)
+    return tuple(given for given in work.inputs if given in script or given in read)
 
 
 def refit_order(works: WorkItems, *work_ids: str) -> list[str]:
@@ -28,7 +44,7 @@ def refit_order(works: WorkItems, *work_ids: str) -> list[str]:
 
     def add(work_id: str) -> None:
         if work_id not in found:
-            for each in _read_by(works.attempt(work_id), works):
+            for each in _read_by(works.attempt(work_id)):
                 add(each)
             found[work_id] = None
 
@@ -37,10 +53,6 @@ def refit_order(works: WorkItems, *work_ids: str) -> list[str]:
     return list(found)
 
 
-def _read_by(attempt: Attempt, works: WorkItems) -> list[str]:
-    """Return the attempts that the program of an attempt reads, or those of a blend's members."""
-    blend, code = attempt.work.blend, attempt.outcome.code if attempt.outcome else ""
-    if blend is None:
-        return solutions_read(attempt.work, code)
-    members = [works.attempt(each.attempt) for each in blend.members]
-    return list(dict.fromkeys(name for member in members for name in _read_by(member, works)))
+def _read_by(attempt: Attempt) -> list[str]:
+    """Return the attempts that a program reads; that of a blend contains its members' scripts."""
+    return solutions_read(attempt.work, attempt.outcome.code) if attempt.outcome else []

@@ -86,8 +86,8 @@ class Code(Value):
     fold: int = 0
     """Number of the fold, from 1; 0 is the split itself."""
     rows_apart: bool = Field(default=False, exclude_if=lambda apart: not apart)
-    """Of a refit: no row stands in both train.csv and validation.csv (`splits/refit_rows.py`); False in
-    older logs."""
+    """Of a refit: train.csv lacks the rows of validation.csv, where possible (`splits/refit_rows.py`);
+    False in older logs."""
 
     @property
     def is_closing(self) -> bool:

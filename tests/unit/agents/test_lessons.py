@@ -295,7 +295,7 @@ def test_components_are_of_other_branches_and_of_valid_solutions() -> None:
         events += _tried(2, "b = Nets()", gain=same, parent="attempt-001", rejected=rejected)
         state = state_of(*_first(), *events)
         work = code().model_copy(update={"parents": parents})
-        facts = CODING.facts_of(told(state, Pool(reports=_REPORTS_OF_BOTH), CommunityView(), work))
+        facts = CODING.facts_of(told(state, Pool(reports=_REPORTS_OF_BOTH), work))
         assert facts is not None
         assert [each.of for each in facts.components] == of
 

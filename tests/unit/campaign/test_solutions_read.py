@@ -26,6 +26,13 @@ _MOUNTED = ("attempt-000", "attempt-001", "ann/notebook")
         ("for n in glob('input/solutions/*'): open(n)", ("attempt-000", "attempt-001")),
         ("f'input/solutions/attempt-{n:03}'; 'attempt-001'", ("attempt-000", "attempt-001")),
         ("folder = 'input/solutions/' + name", ("attempt-000", "attempt-001")),
+        ("a = 'input/solutions/attempt-000'; f'attempt-00{n}'", ("attempt-000",)),
+        ("Path('input', 'solutions', f'attempt-00{n}'), 'attempt-000'", ("attempt-000", "attempt-001")),
+        ("for n in ['attempt-001']: read(f'input/solutions/{n}/submission.csv')", ("attempt-001",)),
+        ("glob('input/comp/*.png'); open('input/solutions/attempt-001/x')", ("attempt-001",)),
+        ("!cp -r input/solutions/* . # attempt-001", ("attempt-000", "attempt-001")),
+        ("# input/solutions/attempt-001 was of no use", ()),
+        ("solutions = []", ()),
     ],
 )
 def test_a_script_reads_what_it_names(script: str, read: tuple[str, ...]) -> None:
@@ -85,7 +92,7 @@ def test_a_failed_refit_of_what_is_read_ends_the_refit() -> None:
     assert isinstance(first, Code)
     why = plan_refit(_state(*_refit(0, first, failed())))
     assert isinstance(why, str)
-    assert why.startswith("it reads files of attempt-000, which failed on all labelled rows: ")
+    assert why.startswith("it reads files of attempt-000, which has no refit: ")
 
 
 @pytest.mark.parametrize(("left", "planned"), [(44, False), (46, True)])
