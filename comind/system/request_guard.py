@@ -1,5 +1,7 @@
 """Refuse HTTP requests that another site's page, or a client with too much data, sends to a server."""
 
+import asyncio
+import contextlib
 import hmac
 from base64 import b64decode
 from collections.abc import Collection
@@ -96,8 +98,8 @@ class RequestGuard:
     async def _pass_limited(self, limit: int, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Pass a request on, whose body may come in parts of an unknown sum.
 
-        A response that the application begins before it has read the body waits until it has come: a
-        client that still sends would find a closed connection in place of the response.
+        A response that the application begins before it has read the body waits a moment until it has
+        come: a client that still sends would find a closed connection in place of the response.
         """
         size, refused, more = 0, False, True
 
@@ -113,8 +115,11 @@ class RequestGuard:
             return message
 
         async def unless_refused(message: "Message") -> None:
-            while more and not refused and message["type"] == "http.response.start":
-                await counted()
+            if message["type"] == "http.response.start":
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_WAIT_SECONDS):
+                        while more and not refused:
+                            await counted()
             if not refused:
                 await send(message)
 
@@ -126,15 +131,18 @@ class RequestGuard:
 
 
 _READ_BYTES = 1 << 20  # of the body of a refused request
+_WAIT_SECONDS = 1.0  # for the rest of a body that nobody reads
 _TOO_LARGE = PlainTextResponse("the body is too large\n", 413, {"Connection": "close"})
 
 
 async def _read_to_end(receive: "Receive") -> None:
     """Read a body, up to a size, so that its sender can read the response."""
     size, more = 0, True
-    while more and size <= _READ_BYTES:
-        message = await receive()
-        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_WAIT_SECONDS):
+            while more and size <= _READ_BYTES:
+                message = await receive()
+                size, more = size + len(message.get("body", b"")), message.get("more_body", False)
 
 
 def _name_and_port(address: str) -> tuple[str, int | None] | None:
