@@ -12,6 +12,7 @@ from comind.adapters.git.refs import campaign_commit
 from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_items import Attempt
 from comind.campaign.loop import read_state
 from comind.community.provenance import Graph, Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
@@ -42,15 +43,16 @@ def lineage(project: Path, name: str) -> dict[str, Any]:
             if delivered is None:
                 raise CampaignError(f"{campaign}: no attempt has a submission")
             attempt = delivered.id
-        parents = _refit_parents(state, attempt)
-        root = node_id(NodeKind.SOLUTION, parents[0] if parents else attempt)
+        refits = _refits_of(state, attempt)
+        names = [each.work.parents[0] for each in refits] or [attempt]
         view, missing = _view(project, state)
         graph = _graph(state, view, missing)
-        if root not in graph:
+        roots = [node_id(NodeKind.SOLUTION, each) for each in names]
+        if roots[-1] not in graph:
             raise CampaignError(f"{campaign}: {attempt} has no solution")
-        nodes = [_node(each, state, view) for each in (*graph.ancestors(root), graph[root])]
-    if parents:
-        nodes += _refit_nodes(state, attempt)
+        found = {each.id: each for root in roots for each in (*graph.ancestors(root), graph[root])}
+        nodes = [_node(each, state, view) for each in found.values()]
+    nodes += map(_refit_node, refits)
     return {
         "campaign": campaign,
         "attempt": attempt,
@@ -98,31 +100,32 @@ def _state(project: Path, campaign: str) -> Iterator[tuple[CampaignState, Mappin
         yield state, {file.parent.name: json.loads(file.read_text()) for file in files}
 
 
-def _refit_nodes(state: CampaignState, refit: str) -> list[dict[str, Any]]:
-    """Return the nodes of a refit after those of the refits that it read."""
-    work = state.works.attempt(refit).work
-    kinds = {each.id for each in state.works.codes(Operator.REFIT)}
-    read = [each for each in work.inputs if each in kinds]
-    nodes = [node for each in read for node in _refit_nodes(state, each)]
-    names = (*work.parents, *read)
-    node = {
-        "id": node_id(NodeKind.SOLUTION, refit),
-        "kind": "refit",
-        "title": f"refit of {work.parents[0]} on all labelled rows",
-        "parents": [node_id(NodeKind.SOLUTION, each) for each in names],
-    }
-    return [each for n, each in enumerate([*nodes, node]) if each not in nodes[:n]]
-
-
-def _refit_parents(state: CampaignState, attempt: str) -> tuple[str, ...]:
-    """Return the parents of a refit; empty for any other attempt."""
+def _refits_of(state: CampaignState, name: str) -> list[Attempt]:
+    """Return a refit after those that it read; empty for any other attempt."""
     known = {each.id for each in state.works.rankable()}
-    refits = {each.id: each.work.parents for each in state.works.codes(Operator.REFIT)}
-    if attempt not in known | refits.keys():
+    refits = {each.id: each for each in state.works.codes(Operator.REFIT)}
+    if name not in known | refits.keys():
         raise CampaignError(
-            f"{state.spec.id} has no attempt {attempt!r}", hint=f"it has {', '.join(sorted(known))}"
+            f"{state.spec.id} has no attempt {name!r}", hint=f"it has {', '.join(sorted(known))}"
         )
-    return refits.get(attempt, ())
+    if name not in refits:
+        return []
+    found = dict[str, Attempt]()
+    for read in refits[name].work.inputs:
+        if read in refits:
+            found |= {each.id: each for each in _refits_of(state, read)}
+    return [*found.values(), refits[name]]
+
+
+def _refit_node(refit: Attempt) -> dict[str, Any]:
+    prefix = f"{Operator.REFIT.value}-"
+    read = [each for each in refit.work.inputs if each.startswith(prefix)]
+    return {
+        "id": node_id(NodeKind.SOLUTION, refit.id),
+        "kind": "refit",
+        "title": f"refit of {refit.work.parents[0]} on all labelled rows",
+        "parents": [node_id(NodeKind.SOLUTION, each) for each in (*refit.work.parents, *read)],
+    }
 
 
 def provenance_of(project: Path, state: CampaignState) -> tuple[Graph, list[str]]:

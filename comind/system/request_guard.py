@@ -98,15 +98,15 @@ class RequestGuard:
     async def _pass_limited(self, limit: int, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Pass a request on, whose body may come in parts of an unknown sum.
 
-        A response that the application begins before it has read the body waits a moment until it has
-        come: a client that still sends would find a closed connection in place of the response.
+        Where the application reads nothing of it, the response waits until it has come.
         """
-        size, refused, more = 0, False, True
+        size, refused, unread = 0, False, True
 
         async def counted() -> "Message":
-            nonlocal size, refused, more
+            nonlocal size, refused, unread
+            unread = False
             message = await receive()
-            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+            size += len(message.get("body", b""))
             if size > limit:
                 if not refused:
                     refused = True
@@ -115,11 +115,8 @@ class RequestGuard:
             return message
 
         async def unless_refused(message: "Message") -> None:
-            if message["type"] == "http.response.start":
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(_WAIT_SECONDS):
-                        while more and not refused:
-                            await counted()
+            if unread and message["type"] == "http.response.start":
+                await _read_to_end(counted)
             if not refused:
                 await send(message)
 
@@ -131,12 +128,15 @@ class RequestGuard:
 
 
 _READ_BYTES = 1 << 20  # of the body of a refused request
-_WAIT_SECONDS = 1.0  # for the rest of a body that nobody reads
+_WAIT_SECONDS = 5.0  # for it
 _TOO_LARGE = PlainTextResponse("the body is too large\n", 413, {"Connection": "close"})
 
 
 async def _read_to_end(receive: "Receive") -> None:
-    """Read a body, up to a size, so that its sender can read the response."""
+    """Read a body, up to a size and a time.
+
+    A client that still sends would find a closed connection in place of the response.
+    """
     size, more = 0, True
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_WAIT_SECONDS):

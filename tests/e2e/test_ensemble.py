@@ -89,6 +89,12 @@ def test_an_ensemble_is_picked_refitted_and_reproduced(tmp_path: Path, shared_se
     assert {proof.proof for proof in state.proofs.values()} == {"identical"}
     rows = (folder.root / "refit-002" / "log.jsonl").read_text()
     assert "rows 390" in rows, "ten stay in validation.csv"
+    lineage = comind("lineage", ran.json["campaign"], "--out", project, "--json")
+    nodes = {each["id"]: each for each in lineage.json["nodes"]}
+    members = {"solution:attempt-000", "solution:attempt-001"}
+    assert members <= nodes.keys()
+    read = ["solution:attempt-002", "solution:refit-000", "solution:refit-001"]
+    assert nodes["solution:refit-002"]["parents"] == read
     again = comind("reproduce", ran.json["campaign"], "--out", project, "--json")
     assert again.exit_code == 0, again.stderr
     assert [part["attempt"] for part in again.json["parts"]] == ["attempt-002", "refit-002"]

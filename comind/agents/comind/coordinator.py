@@ -22,6 +22,7 @@ from comind.agents.comind.draft_replies import (
 )
 from comind.agents.comind.ensembles import ENSEMBLE, invalid_ensembles
 from comind.agents.comind.memos import IdeaMemo
+from comind.agents.comind.opening import START_SHARE
 from comind.agents.comind.sizes import Sizes, first_request
 from comind.agents.comind.thoughts import (
     COORDINATE,
@@ -68,7 +69,8 @@ def coordinate(
         update = {"ideas": facts.ideas[: sizes.ideas_shown], "reports": shown}
         facts = facts.model_copy(update=update)
     purpose = OPEN if opening else COORDINATE
-    values = {"problem": problem, "opening": opening, "feasible": FEASIBLE, **dict(facts)}
+    limits = {"feasible": FEASIBLE, "start_share": START_SHARE}
+    values = {"problem": problem, "opening": opening, **limits, **dict(facts)}
     request = first_request(purpose, "coordinator", context, **values)
     if opening:  # the reply is that of two thoughts
         request = request.model_copy(update={"max_tokens": 2 * sizes.thought_reply})

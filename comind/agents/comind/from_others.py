@@ -15,12 +15,7 @@ _NAME_LENGTH, _TEXT_LENGTH = 120, 200
 
 
 def told(
-    state: CampaignState,
-    pool: Pool,
-    work: Code,
-    *,
-    lessons: bool = True,
-    shared: bool = True,
+    state: CampaignState, pool: Pool, work: Code, *, lessons: bool = True, shared: bool = True
 ) -> Code:
     """Return an attempt with what it is compared with and what it is told.
 

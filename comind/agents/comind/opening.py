@@ -7,7 +7,8 @@ from comind.campaign.work.context import CodeContext
 from comind.domain.problem import Problem
 from comind.session.session_ports import CellResult, CellStatus
 
-_START_SHARE = 0.25  # of an attempt's time, timeout of the program that it starts from
+START_SHARE = 0.25
+"""Of an attempt's time, the timeout of the program that it starts from."""
 _PREPARATION_SHARE, _PREPARATION_SECONDS = 0.1, 120  # timeout: of an attempt's time, and at most
 _FRAME_ROWS = 1_000_000  # more are not read without the model's decision
 _NOTEBOOK_CELLS = 3
@@ -41,7 +42,7 @@ def run_opening(problem: Problem, context: CodeContext, frame: str, stack: str) 
     if context.steps_left <= 1 or problem.program:
         return Opening()
     work, seconds = context.work, context.work.draft.codebase_seconds
-    if seconds is not None and seconds <= _START_SHARE * work.budget.seconds:
+    if seconds is not None and seconds <= START_SHARE * work.budget.seconds:
         result = context.run("Run the program that this draft starts from.", work.draft.codebase)
         if result.status is CellStatus.OK:
             return Opening("codebase")
@@ -77,7 +78,7 @@ def _try_notebook(problem: Problem, context: CodeContext) -> Opening:
         adapted = AdaptedNotebook(refused="there are too few steps")
     if adapted.refused:
         return Opening(reason=adapted.refused)
-    most = _START_SHARE * context.work.budget.seconds
+    most = START_SHARE * context.work.budget.seconds
     laid = context.run("Lay out the competition as on Kaggle.", adapted.before, seconds=most)
     if laid.status is not CellStatus.OK:
         return Opening(reason=laid.error.strip().rpartition("\n")[2])

@@ -16,6 +16,7 @@ from comind.agents.comind.critic import is_rerun
 from comind.agents.comind.draft_replies import BASELINE, EXTEND, NOVEL
 from comind.agents.comind.ensembles import ENSEMBLE
 from comind.agents.comind.gains import Gain, gain_over
+from comind.agents.comind.opening import START_SHARE
 from comind.agents.comind.pool import round_budget
 from comind.agents.comind.thoughts import Asked
 from comind.campaign.log.campaign_state import CampaignState
@@ -27,7 +28,6 @@ from comind.domain.spend import WorkBudget
 _EXPLORE_UNTIL, _COMBINE_FROM = 1 / 3, 2 / 3  # shares of the campaign's time, or of its rounds
 _KEPT_RATE = 0.5  # of what a lineage gained a minute, expected of its next attempt, as gains shrink
 _STALLED_SHARE, _LEAST_SECONDS = 0.5, 300.0  # of an attempt's time without gains, and at least
-_RUN_FACTOR = 4.0  # a program is run again at the start in a quarter of an attempt's time
 _LEADERS = 2
 
 
@@ -162,7 +162,7 @@ def attempt_budget(state: CampaignState, phase: str, draft: Draft | None = None)
     if phase != Phase.STALLED:
         return budget
     run = (draft.codebase_seconds or 0.0) if draft else 0.0
-    seconds = max(_STALLED_SHARE * budget.seconds, _LEAST_SECONDS, _RUN_FACTOR * run)
+    seconds = max(_STALLED_SHARE * budget.seconds, _LEAST_SECONDS, run / START_SHARE)
     seconds = min(budget.seconds, seconds)
     cell_seconds = min(budget.cell_seconds, seconds)
     return budget.model_copy(update={"seconds": seconds, "cell_seconds": cell_seconds})

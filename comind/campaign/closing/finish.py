@@ -125,7 +125,7 @@ def plan_refit(state: CampaignState) -> Code | str:
 
 
 def _is_recent(refit: Attempt, state: CampaignState) -> bool:
-    """Whether a refit was planned since the campaign's last end before its pick."""
+    """Whether a refit was planned after the pick."""
     return state.works.number(refit.id) >= state.before_pick
 
 

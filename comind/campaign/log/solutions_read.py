@@ -7,8 +7,8 @@ from comind.campaign.log.work_items import Attempt, WorkItems
 
 # `solutions` as a part of a path, as in input/solutions/attempt-000, and what follows.
 _FOLDER = re.compile(r"""["'/]solutions\b(?:/([\w-]+)(?![\w{-]))?""")
-# What lists folders, or makes names of attempts.
-_ANY = re.compile(r"glob|listdir|iterdir|scandir|\bwalk\b|copytree|\bcp\b|attempt-(?!\d{3})")
+_LISTED = re.compile(r"glob|listdir|iterdir|scandir|\bwalk\b|copytree|\bcp\b")
+_MADE = re.compile(r"attempt-(?!\d{3})")  # a name of an attempt that is put together
 _COMMENTS = re.compile(r"^\s*#.*$", re.MULTILINE)
 
 
@@ -16,17 +16,19 @@ def solutions_read(work: Code, script: str) -> list[str]:
     """Return the mounted attempts whose files the script of `work` may read.
 
     These are those of its paths. Where a path ends before the name, they are all that the script names,
-    or all that are mounted, if it names none, lists folders or makes names.
+    or all that are mounted, if it names none or lists folders; and all where it makes names.
     """
     mounted = [given for given in work.inputs if "/" not in given]
     script = _COMMENTS.sub("", script)
     in_paths = set(_FOLDER.findall(script))
     if not in_paths:
         return []
+    if _MADE.search(script):
+        return mounted
     if in_paths <= set(mounted):
         return [given for given in mounted if given in in_paths]
     named = [given for given in mounted if given in script]
-    return mounted if not named or _ANY.search(script) else named
+    return mounted if not named or _LISTED.search(script) else named
 
 
 def inputs_read(work: Code, script: str) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ _MOUNTED = ("attempt-000", "attempt-001", "ann/notebook")
         ("for n in glob('input/solutions/*'): open(n)", ("attempt-000", "attempt-001")),
         ("f'input/solutions/attempt-{n:03}'; 'attempt-001'", ("attempt-000", "attempt-001")),
         ("folder = 'input/solutions/' + name", ("attempt-000", "attempt-001")),
-        ("a = 'input/solutions/attempt-000'; f'attempt-00{n}'", ("attempt-000",)),
+        ("a = 'input/solutions/attempt-000'; f'attempt-00{n}'", ("attempt-000", "attempt-001")),
         ("Path('input', 'solutions', f'attempt-00{n}'), 'attempt-000'", ("attempt-000", "attempt-001")),
         ("for n in ['attempt-001']: read(f'input/solutions/{n}/submission.csv')", ("attempt-001",)),
         ("glob('input/comp/*.png'); open('input/solutions/attempt-001/x')", ("attempt-001",)),
