@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from comind.authoring.script_runs import EVALUATE, ScriptEvaluation
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind
 from comind.errors import SubmissionError
-from comind.grading.grader_port import NO_FOLDS, BlendReport, CodedReport, ErrorReport
+from comind.grading.grader_port import BlendCandidate, BlendReport, CodedReport, ErrorReport
 from comind.grading.grader_server import SplitGrader
 from comind.metrics import Metric
 from comind.metrics.metric_types import Statistic
@@ -141,11 +141,14 @@ class GeneratedGrader(SplitGrader):
         return super().fold(number)
 
     def blend(
-        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
+        self,
+        candidates: Sequence[BlendCandidate],
+        folds: Sequence[int] = (),
+        most_seconds: float = math.inf,
     ) -> BlendReport:
         """Select the best weighted average of candidates, given best first."""
         try:
-            return super().blend(candidates, folds)
+            return super().blend(candidates, folds, most_seconds)
         except SubmissionError as error:
             return BlendReport(reason=str(error))
 

@@ -66,20 +66,22 @@ class BlendMember(Value):
 
     attempt: Name
     step: int
-    weights: tuple[int, ...] = Field(min_length=1)
-    """Integer weights: one for all target columns, or one for each."""
+    weights: tuple[int | float, ...] = Field(min_length=1)
+    """One for all target columns, or one for each; integers in an average."""
     seconds: float = 0.0
     """Run time of the cells that led to its submission."""
 
     def __str__(self) -> str:
-        return f"{self.attempt} step {self.step} x {'/'.join(map(str, self.weights))}"
+        return (
+            f"{self.attempt} step {self.step} x {'/'.join(f'{weight:.3g}' for weight in self.weights)}"
+        )
 
 
 class Blend(Value):
-    """A weighted average of submissions, and its gain on rows that it was not selected on."""
+    """A weighted average or sum of submissions, and its gain on rows that it was not selected on."""
 
     mean: str
-    """What is averaged: values, ranks, logarithms or votes (`comind/grading/blending/program.py`)."""
+    """What is averaged: values, ranks, logarithms or votes (`comind/grading/blending/averaging.py`)."""
     ids: tuple[str, ...]
     """Id columns of the submission."""
     targets: tuple[str, ...]
@@ -88,6 +90,10 @@ class Blend(Value):
     """In order of falling weight."""
     gain: Paired
     """Over the best single submission, on held-out rows."""
+    offsets: tuple[float, ...] = Field(default=(), exclude_if=lambda offsets: not offsets)
+    """What is added to a weighted sum, once or for each target column; empty for an average."""
+    out_of_fold_rows: int = Field(default=0, exclude_if=lambda rows: not rows)
+    """Rows of train.csv on which the weights of a stack were learned; 0 for other blends."""
 
     @property
     def seconds(self) -> float:
@@ -95,4 +101,5 @@ class Blend(Value):
         return sum(each.seconds for each in self.members)
 
     def __str__(self) -> str:
-        return f"{self.mean} of {', '.join(map(str, self.members))}"
+        learned = f", learned on {self.out_of_fold_rows} rows" if self.out_of_fold_rows else ""
+        return f"{self.mean} of {', '.join(map(str, self.members))}{learned}"

@@ -1,17 +1,14 @@
 """Define the grader's interface and the reports that it returns."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pydantic import Field
 
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Value
-
-NO_FOLDS: Mapping[int, Sequence[Path]] = MappingProxyType({})
-"""Default of `CampaignGrader.blend`: validation rows only."""
 
 
 class SubsetScore(Value):
@@ -48,10 +45,24 @@ class GradeReport(Value):
     """Scores of subsets, if available; empty in old logs."""
 
 
+class BlendCandidate(NamedTuple):
+    """A solution that may be a member of a blend."""
+
+    validation: Path
+    """Its submission for validation.csv."""
+    folds: tuple[Path, ...] = ()
+    """Those of its runs on further folds, in the order of the request."""
+    out_of_fold: tuple[Path, ...] = ()
+    """Files with its predictions for rows of train.csv, by models that were not fitted on them."""
+    seconds: float = 0.0
+    """Running time of its program."""
+
+
 class BlendReport(Value):
     """A weighted average of submissions, or a one-line reason why there is none.
 
-    This bounds what a blend reveals about labels: few members, small integer weights, rounded numbers.
+    This bounds what a blend reveals about labels: of weights that were selected on validation rows there
+    are few, small integers; others were learned on labels that are public. Other numbers are rounded.
     """
 
     reason: str = ""
@@ -66,8 +77,12 @@ class BlendReport(Value):
     """The averaged columns."""
     members: tuple[int, ...] = ()
     """Indices into the request, largest weight first."""
-    weights: tuple[tuple[int, ...], ...] = ()
-    """For each member: one weight for all target columns, or one for each."""
+    weights: tuple[tuple[int | float, ...], ...] = ()
+    """For each member: one weight for all target columns, or one for each; integers of an average."""
+    offsets: tuple[float, ...] = ()
+    """What is added to a weighted sum, once or for each target column; empty for an average."""
+    out_of_fold_rows: int = 0
+    """Rows of train.csv that the weights were learned on; 0 if they were selected on validation rows."""
     gain: Paired | None = None
     """Gain over the best single submission, on rows that neither was selected on."""
 
@@ -145,12 +160,16 @@ class CampaignGrader(Grader, Protocol):
         ...
 
     def blend(
-        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
+        self,
+        candidates: Sequence[BlendCandidate],
+        folds: Sequence[int] = (),
+        most_seconds: float = math.inf,
     ) -> BlendReport:
-        """Select the best weighted average of valid validation submissions, given best first.
+        """Select the best weighted average of valid submissions, or learn a weighted sum of them.
 
         Args:
-            candidates: submissions for validation.csv.
-            folds: the same candidates' submissions for further folds, whose rows are then used as well.
+            candidates: the best first.
+            folds: the further folds on which all candidates ran, whose rows are then used as well.
+            most_seconds: what the programs of its members may take together.
         """
         ...

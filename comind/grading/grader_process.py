@@ -2,17 +2,18 @@
 
 import json
 import logging
+import math
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.errors import GraderError, SubmissionError
 from comind.grading.grader_port import (
-    NO_FOLDS,
+    BlendCandidate,
     BlendReport,
     CodedReport,
     ErrorReport,
@@ -79,13 +80,25 @@ class GraderProcess(_FoldGrader):
         return _FoldGrader(self.request, number)
 
     def blend(
-        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
+        self,
+        candidates: Sequence[BlendCandidate],
+        folds: Sequence[int] = (),
+        most_seconds: float = math.inf,
     ) -> BlendReport:
-        """Select the best weighted average of candidates, given best first."""
+        """Select the best weighted average of candidates, given best first, or learn a stack of them."""
         for number in folds:
             make_fold(SplitFolder(self._split), number)
-        more = (path for paths in folds.values() for path in paths)
-        answer = self.request("blend", *candidates, *more, folds=list(folds))
+        files = (
+            path for each in candidates for path in (each.validation, *each.folds, *each.out_of_fold)
+        )
+        answer = self.request(
+            "blend",
+            *files,
+            folds=list(folds),
+            out_of_fold=[len(each.out_of_fold) for each in candidates],
+            seconds=[each.seconds for each in candidates],
+            most_seconds=None if math.isinf(most_seconds) else most_seconds,
+        )
         if why := answer.get("unreadable"):
             return BlendReport(reason=str(why))
         return BlendReport.model_validate(answer)

@@ -14,8 +14,10 @@ listens on a Unix socket. Requests and answers are JSON objects, one a line:
     {"ping": []}                      {}
 
 `"fold": NUMBER` selects an existing fold of the split. With `"folds": [NUMBER, ...]`, "blend" lists each
-candidate's submission for validation.csv, then those for each fold, in the same order. Labels are read
-once, those of folds on first use by a worker; nothing is written.
+candidate's submission for validation.csv, then those for each fold, then its files with out-of-fold
+predictions, whose number is in `"out_of_fold"`; `"seconds"` are those of each candidate's program, and
+`"most_seconds"` those that the members may take. Labels are read once, those of folds on first use by a
+worker; nothing is written.
 
 Submissions are untrusted, so forked workers with limits answer: `{"unreadable": REASON}` where a
 submission exceeds a limit or cannot be graded, and `{"fault": REASON}` where the split is at fault.
@@ -23,17 +25,26 @@ submission exceeds a limit or cannot be graded, and `{"fault": REASON}` where th
 
 import json
 import logging
+import math
 import socketserver
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DiskError, GraderError, SubmissionError, UsageError
+from comind.grading.blending.selection import Costs
 from comind.grading.coded_submissions import find_coded
-from comind.grading.grader_port import NO_FOLDS, BlendReport, CodedReport, ErrorReport, GradeReport
+from comind.grading.grader_port import (
+    BlendCandidate,
+    BlendReport,
+    CodedReport,
+    ErrorReport,
+    GradeReport,
+)
 from comind.grading.out_of_fold import OutOfFoldScorer
 from comind.grading.score_breakdown import Blocks, blocks_of, break_down
 from comind.grading.submission_schema import SubmissionSchema
@@ -116,11 +127,20 @@ class SplitGrader:
         return self._folds[number]
 
     def blend(
-        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
+        self,
+        candidates: Sequence[BlendCandidate],
+        folds: Sequence[int] = (),
+        most_seconds: float = math.inf,
     ) -> BlendReport:
-        """Select the best weighted average of candidates, given best first."""
+        """Select the best weighted average of candidates, given best first, or learn a stack of them."""
         sheets = [self._validation, *(self.fold(number)._validation for number in folds)]  # noqa: SLF001 - ours
-        return select_blend([*zip(sheets, (candidates, *folds.values()), strict=True)])
+        files = zip(*((each.validation, *each.folds) for each in candidates), strict=True)
+        rows = None
+        if any(each.out_of_fold for each in candidates) and not self._metric.by_program:
+            apart = [sheet.schema.keys for sheet in sheets[1:]]
+            rows = self._train.together([each.out_of_fold for each in candidates], apart)
+        costs = Costs([each.seconds for each in candidates], most_seconds)
+        return select_blend([*zip(sheets, files, strict=True)], rows, costs)
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:
         """Return the pairwise correlations of the errors of validation submissions."""
@@ -141,10 +161,25 @@ def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
     return blocks_of(split, read_table(folder.public / "validation.csv", CompetitionError))
 
 
-def _blend(grader: SplitGrader, *files: Path, folds: Sequence[int] = ()) -> BlendReport:
-    count = len(files) // (1 + len(folds))
-    parts = [files[at : at + count] for at in range(0, len(files), count)]
-    return grader.blend(parts[0], dict(zip(folds, parts[1:], strict=True)))
+def _blend(
+    grader: SplitGrader,
+    *files: Path,
+    folds: Sequence[int],
+    out_of_fold: Sequence[int],
+    seconds: Sequence[float],
+    most_seconds: float | None,
+) -> BlendReport:
+    following = iter(files)
+    candidates = [
+        BlendCandidate(
+            next(following),
+            tuple(islice(following, len(folds))),
+            tuple(islice(following, count)),
+            took,
+        )
+        for count, took in zip(out_of_fold, seconds, strict=True)
+    ]
+    return grader.blend(candidates, folds, math.inf if most_seconds is None else most_seconds)
 
 
 _VERBS: dict[str, Callable[..., Value]] = {

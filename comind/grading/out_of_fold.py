@@ -1,5 +1,6 @@
 """Score out-of-fold predictions for rows of train.csv."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from comind.competitions.data import is_one_hot, target_values
 from comind.competitions.label_spelling import label_spellings
 from comind.competitions.submission_table import ExpectedSize, one_row_per_id, read_submission
 from comind.errors import CompetitionError, GraderError, SubmissionError
+from comind.grading.blending.cross_fit import OutOfFold
 from comind.grading.grader_port import GradeReport
 from comind.grading.submission_schema import SubmissionSchema
 from comind.grading.true_answers import Answers
@@ -18,6 +20,7 @@ from comind.splits.split_folder import SplitFolder
 from comind.tables.csv_tables import read_header, reject_columns, row_keys
 
 _LEAST_ROWS = 2
+_SHARE = 0.5  # of the rows that earlier candidates have in common, which the next one has to have, too
 
 
 class OutOfFoldScorer:
@@ -59,10 +62,9 @@ class OutOfFoldScorer:
         ignored, unless the metric accepts empty cells.
         """
         try:
-            prediction, truth, groups = self._read(path)
-            columns = self._ids, self._targets
-            schema = SubmissionSchema(prediction, *columns, self._metric, self._spellings)
-            answers, parsed = Answers(schema, truth, groups), schema.parse(prediction)
+            rows, prediction = self._read(path)
+            answers = self._answers(rows, prediction)
+            parsed = answers.schema.parse(prediction)
         except (SubmissionError, CompetitionError) as error:
             return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
         try:
@@ -74,8 +76,48 @@ class OutOfFoldScorer:
         reason = f"the evaluator does not score these rows of train.csv: {report.message}"
         return GradeReport(valid=False, message=reason)
 
-    def _read(self, path: Path) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray | None]:
-        """Return the predicted rows in the order of train.csv, their true values and their groups.
+    def together(
+        self, candidates: Sequence[Sequence[Path]], apart: Sequence[pd.Index]
+    ) -> OutOfFold | None:
+        """Return the rows that candidates have in common, with their predictions; None without any.
+
+        Args:
+            candidates: the files of each, of which none predicts a row twice; the best first, some with
+                none. One that has less than half of the rows that those before have is left out.
+            apart: keys of rows that are left out.
+
+        Raises:
+            SubmissionError: a file is invalid.
+        """
+        left_out = np.unique([place for keys in apart for place in self._keys.get_indexer(keys)])
+        tables: dict[int, pd.DataFrame] = {}
+        common: np.ndarray | None = None
+        for number, paths in enumerate(candidates):
+            if not paths:
+                continue
+            table = pd.concat([part.set_index(rows) for rows, part in map(self._read, paths)])
+            rows = np.setdiff1d(table.index, left_out)
+            shared = rows if common is None else np.intersect1d(common, rows)
+            if common is None or len(shared) >= _SHARE * len(common):
+                tables[number], common = table, shared
+        if common is None or not len(common):
+            return None
+        answers = self._answers(common, next(iter(tables.values())).loc[common])
+        parsed = {
+            number: answers.schema.parse(table.loc[common].reset_index(drop=True))
+            for number, table in tables.items()
+        }
+        return OutOfFold(answers.truth, parsed, answers.groups)
+
+    def _answers(self, rows: np.ndarray, table: pd.DataFrame) -> Answers:
+        """Return the true values of the rows at these positions, which a table predicts."""
+        columns = self._ids, self._targets
+        schema = SubmissionSchema(table, *columns, self._metric, self._spellings)
+        groups = None if self._groups is None else self._groups[rows]
+        return Answers(schema, self._truth.iloc[rows], groups)
+
+    def _read(self, path: Path) -> tuple[np.ndarray, pd.DataFrame]:
+        """Return the positions of the predicted rows in train.csv, ascending, and their predictions.
 
         Raises:
             SubmissionError: wrong columns, an unknown or repeated id, or fewer than 2 rows.
@@ -83,9 +125,7 @@ class OutOfFoldScorer:
         table = self._predicted(path)
         order = self._keys.get_indexer(row_keys(table, self._ids))
         by_place = np.argsort(order)  # some metrics, and the last digit of others, depend on the order
-        order = order[by_place]
-        groups = None if self._groups is None else self._groups[order]
-        return table.iloc[by_place].reset_index(drop=True), self._truth.iloc[order], groups
+        return order[by_place], table.iloc[by_place].reset_index(drop=True)
 
     def _predicted(self, path: Path) -> pd.DataFrame:
         """Read the rows of a file that have predictions; text cells.

@@ -15,8 +15,9 @@ from comind.competitions.submission_table import one_row_per_id
 from comind.domain.competition import Competition
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, SubmissionError
-from comind.grading.blending.cross_fit import fit_blend
+from comind.grading.blending.cross_fit import OutOfFold, fit_blend
 from comind.grading.blending.error_correlation import error_correlations
+from comind.grading.blending.selection import FREE, Costs
 from comind.grading.grader_port import BlendReport, ErrorReport, GradeReport, ScoreBreakdown
 from comind.grading.submission_schema import SubmissionSchema, invalid, spellings_of
 from comind.metrics import Metric
@@ -187,12 +188,18 @@ class Answers:
         return error_correlations(self.metric, self.truth, (self.schema.read(path) for path in paths))
 
 
-def select_blend(parts: Sequence[tuple[Answers, Sequence[Path]]]) -> BlendReport:
-    """Select the best weighted average of candidates over the rows of all parts together.
+def select_blend(
+    parts: Sequence[tuple[Answers, Sequence[Path]]],
+    out_of_fold: OutOfFold | None = None,
+    costs: Costs = FREE,
+) -> BlendReport:
+    """Select the best weighted average of candidates over the rows of all parts together, or a stack.
 
     Args:
         parts: a scorer for some rows, with each candidate's submission for these rows; candidates are
             in the same order in all parts, best first.
+        out_of_fold: further rows, on which a stack is learned.
+        costs: what the members' programs may take.
 
     Raises:
         SubmissionError: a submission is invalid.
@@ -206,7 +213,8 @@ def select_blend(parts: Sequence[tuple[Answers, Sequence[Path]]]) -> BlendReport
         ).reset_index(drop=True)
         for paths in zip(*(paths for _, paths in parts), strict=True)
     )
-    report = fit_blend(first.metric, truth, predictions, _joined([sheet.groups for sheet in sheets]))
+    groups = _joined([sheet.groups for sheet in sheets])
+    report = fit_blend(first.metric, truth, predictions, groups, out_of_fold=out_of_fold, costs=costs)
     columns = {"ids": tuple(first.schema.ids), "targets": tuple(first.schema.targets)}
     return report.model_copy(update=columns)
 

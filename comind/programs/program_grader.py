@@ -2,16 +2,17 @@
 
 import hashlib
 import json
+import math
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.domain.problem import SOLVE
 from comind.errors import CompetitionError, GraderError
 from comind.grading.grader_port import (
-    NO_FOLDS,
+    BlendCandidate,
     BlendReport,
     CodedReport,
     ErrorReport,
@@ -91,8 +92,9 @@ class ProgramGrader:
 
     def blend(
         self,
-        candidates: Sequence[Path],  # noqa: ARG002 - of a grader
-        folds: Mapping[int, Sequence[Path]] = NO_FOLDS,  # noqa: ARG002
+        candidates: Sequence[BlendCandidate],  # noqa: ARG002 - of a grader
+        folds: Sequence[int] = (),  # noqa: ARG002
+        most_seconds: float = math.inf,  # noqa: ARG002
     ) -> BlendReport:
         """Report that programs cannot be averaged."""
         return BlendReport(reason=_NOT_AVERAGED)

@@ -1,11 +1,12 @@
 """Grade submissions without labels."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.grading.grader_port import (
-    NO_FOLDS,
+    BlendCandidate,
     BlendReport,
     CodedReport,
     ErrorReport,
@@ -67,8 +68,9 @@ class ColumnGrader:
 
     def blend(
         self,
-        candidates: Sequence[Path],  # noqa: ARG002 - as the port has it
-        folds: Mapping[int, Sequence[Path]] = NO_FOLDS,  # noqa: ARG002
+        candidates: Sequence[BlendCandidate],  # noqa: ARG002 - as the port has it
+        folds: Sequence[int] = (),  # noqa: ARG002
+        most_seconds: float = math.inf,  # noqa: ARG002
     ) -> BlendReport:
         """Return no blend: there are no rows to average."""
         return BlendReport(reason="a number has no rows")

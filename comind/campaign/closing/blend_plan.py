@@ -1,10 +1,12 @@
-"""Plan a blend: a weighted average of scored steps, with members and weights selected by the grader."""
+"""Plan a blend: a weighted average of scored steps, or a stack, with weights found by the grader."""
 
 import math
+import statistics
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
 from comind.baseline.bundle import bundle
 from comind.campaign.closing.fold_runs import fold_runs
@@ -21,26 +23,33 @@ from comind.campaign.loop import Campaign
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import derive
 from comind.domain.draft import Blend, BlendMember, Draft, Operator
-from comind.domain.metric import MetricValue
-from comind.grading.blending.selection import MOST_MEMBERS
-from comind.grading.grader_port import CampaignGrader
+from comind.domain.metric import MetricValue, ValidationScore
+from comind.grading.grader_port import BlendCandidate, CampaignGrader
 from comind.session.packages import read_installed
 from comind.session.program import thread_settings
 from comind.system.failpoints import failpoint
 
 _MOST_CANDIDATES = 40  # sent to the grader, best first
 _LEAST_SECONDS = 5.0  # to open a session and to average files
+_FAR = 3.0  # standard errors by which predictions that are out of fold by mistake stand out
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class Candidate:
     """A scored step."""
 
     attempt: Attempt
     submitted: Submitted
-    value: MetricValue
+    score: ValidationScore
+    out_of_fold: ValidationScore | None
+    """Score of its out-of-fold predictions, if it has any."""
     seconds: float
     """Running time of the cells that it depends on."""
+
+    @property
+    def value(self) -> MetricValue:
+        """Its validation score, as it is compared."""
+        return self.score.value
 
     @property
     def is_final(self) -> bool:
@@ -57,14 +66,15 @@ def blend(campaign: Campaign, execute: Callable[[], None], grader: CampaignGrade
     """Plan and run a blend, if the spec asks for one and the grader finds an average that is better.
 
     `execute` runs what is planned. The grader's report is recorded first, so a resumed campaign plans
-    the same blend. With fewer than two scored steps nothing is recorded. If at least two attempts ran on
-    all folds, only these are averaged, and judged over the rows of all folds.
+    the same blend. With fewer than two scored steps nothing is recorded. If two attempts have
+    out-of-fold predictions, a stack may be learned on these. Else, if at least two attempts ran on all
+    folds, only these are averaged, and judged over the rows of all folds.
     """
     if campaign.state.spec.blend and campaign.state.works.blend() is None:
         if campaign.state.judged is None:
-            found = candidates(campaign.state, campaign.folder)
-            if len(found) > 1:
-                campaign.record(_judged(found, campaign, grader))
+            offered = offer(campaign.state, campaign.folder)
+            if len(offered.steps) > 1:
+                campaign.record(_judged(offered, campaign, grader))
                 failpoint("blend-judged")
         judged = campaign.state.judged
         if judged is not None and judged.blend is not None:
@@ -78,18 +88,21 @@ def members_on_validation(
 ) -> tuple[str, ...]:
     """Return the members of the blend of these attempts' submissions, selected on validation alone.
 
-    Empty if no blend is wanted, or the grader finds none.
+    Those with out-of-fold predictions are left out where a stack can be learned on these, as it needs no
+    folds of them. Empty if no blend is wanted, or the grader finds none.
     """
     found = candidates(campaign.state, campaign.folder, among) if campaign.state.spec.blend else []
     if len(found) <= 1:
         return ()
-    report = grader.blend([each.file(campaign.folder) for each in found])
-    return () if report.reason else tuple(found[place].attempt.id for place in report.members)
+    report = grader.blend([BlendCandidate(each.file(campaign.folder)) for each in found])
+    chosen = [] if report.reason else [found[place] for place in report.members]
+    stacked = _stacked(candidates(campaign.state, campaign.folder))
+    return tuple(each.attempt.id for each in chosen if each.attempt.id not in stacked)
 
 
 def candidates(
     state: CampaignState, folder: CampaignFolder, among: Collection[str] | None = None
-) -> list[_Candidate]:
+) -> list[Candidate]:
     """Return the scored steps that can be averaged, best first, without duplicates.
 
     With `among`, only the final submissions of these attempts. Attempts that installed packages, or with
@@ -99,7 +112,7 @@ def candidates(
         CampaignError: a submission was changed after it was graded.
     """
     toolbox: str | None = None
-    found: list[_Candidate] = []
+    found: list[Candidate] = []
     for attempt in state.works.best_first():
         given = attempt.work.resources.toolbox if attempt.work.resources else ""
         toolbox = given if toolbox is None else toolbox
@@ -108,7 +121,7 @@ def candidates(
     if among is not None:
         found = [each for each in found if each.attempt.id in among and each.is_final]
     found.sort(key=lambda each: each.value, reverse=True)
-    kept: dict[tuple[str, str], _Candidate] = {}
+    kept: dict[tuple[str, str], Candidate] = {}
     for each in found:
         kept.setdefault((each.submitted.validation_sha256, each.submitted.test_sha256), each)
     best = list(kept.values())[:_MOST_CANDIDATES]
@@ -117,32 +130,83 @@ def candidates(
     return best
 
 
-def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[_Candidate]:
-    by_step: dict[int, _Candidate] = {}
+def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[Candidate]:
+    by_step: dict[int, Candidate] = {}
     for cell in ran.cells:
         score = cell.report.score if cell.report is not None else None
         kept = attempt.rejected or not cell.rejected  # a rejected attempt has no other step
         if score is not None and cell.submitted is not None and kept:
             cells = ran.program_of(cell)
             seconds = round(sum(each.result.seconds for each in cells if each.result), 3)
-            by_step[cell.step] = _Candidate(attempt, cell.submitted, score.value, seconds)
+            own = cell.out_of_fold.score if cell.out_of_fold is not None else None
+            by_step[cell.step] = Candidate(attempt, cell.submitted, score, own, seconds)
     return list(by_step.values())
 
 
-def _judged(found: Sequence[_Candidate], campaign: Campaign, grader: CampaignGrader) -> BlendJudged:
+def _stacked(found: Sequence[Candidate]) -> dict[str, list[Candidate]]:
+    """Return the candidates with out-of-fold predictions by attempt; none if a single attempt has some.
+
+    Left out is what scores far better out of fold than on validation, compared with the others: it was
+    fitted on rows that it predicts.
+    """
+    gaps = {
+        number: each.out_of_fold.value.signed - each.value.signed
+        for number, each in enumerate(found)
+        if each.out_of_fold is not None
+    }
+    usual = statistics.median(gaps.values()) if gaps else 0.0
+    stacked: dict[str, list[Candidate]] = {}
+    for number, gap in gaps.items():
+        if gap - usual <= _FAR * found[number].score.interval.standard_error:
+            stacked.setdefault(found[number].attempt.id, []).append(found[number])
+    return stacked if len(stacked) > 1 else {}
+
+
+class Offer(NamedTuple):
+    """What the grader is asked to blend."""
+
+    steps: Sequence[Candidate]
+    asked: Sequence[BlendCandidate]
+    """The same steps, for the grader."""
+    folds: tuple[int, ...]
+    """The further folds whose rows select and judge, too."""
+
+
+def offer(state: CampaignState, folder: CampaignFolder) -> Offer:
+    """Return the candidates of a blend, best first, each once; fewer than two make none.
+
+    Raises:
+        CampaignError: a submission was changed after it was graded.
+    """
+    found, ran = candidates(state, folder), fold_runs(state)
+    stacked = _stacked(found)
+    on_all = [each for each, runs in ran.runs.items() if len(runs) == len(ran.folds)]
+    finalists = [] if stacked else candidates(state, folder, on_all)
+    folds = ran.folds if len(finalists) > 1 else ()
+    found = finalists if folds else found
+    asked = []
+    for each in found:
+        place = folder.work(each.attempt.id)
+        of_folds = tuple(map(folder.validation_of, ran.runs.get(each.attempt.id, ())))
+        own: tuple[Path, ...] = ()
+        if each in stacked.get(each.attempt.id, ()):
+            own = (place.out_of_fold(each.submitted.step),)
+        elif stacked and each.is_final and each.attempt.id in on_all:
+            own = of_folds
+        asked.append(
+            BlendCandidate(
+                each.file(folder), of_folds if folds else (), own, _refit_seconds(each, state)
+            )
+        )
+    return Offer(found, asked, folds)
+
+
+def _judged(offered: Offer, campaign: Campaign, grader: CampaignGrader) -> BlendJudged:
+    found, asked, folds = offered
     left = campaign.state.seconds_left()
     if left < _LEAST_SECONDS:
         return BlendJudged(candidates=len(found), reason=f"{left:.0f} s are left")
-    ran = fold_runs(campaign.state)
-    on_all = [each for each, runs in ran.runs.items() if len(runs) == len(ran.folds)]
-    finalists = candidates(campaign.state, campaign.folder, on_all)
-    folds: dict[int, Sequence[Path]] = {}
-    found = _refittable(finalists if len(finalists) > 1 else found, campaign.state)
-    if len(finalists) > 1:
-        runs = [ran.runs[each.attempt.id] for each in found]
-        for place, number in enumerate(ran.folds):
-            folds[number] = [campaign.folder.validation_of(each[place]) for each in runs]
-    report = grader.blend([each.file(campaign.folder) for each in found], folds)
+    report = grader.blend(asked, folds, most_seconds(asked, campaign.state))
     judged = BlendJudged(candidates=report.candidates, folds=len(folds))
     if report.reason or report.gain is None:
         return judged.model_copy(update={"reason": report.reason or "nothing was gained"})
@@ -154,34 +218,31 @@ def _judged(found: Sequence[_Candidate], campaign: Campaign, grader: CampaignGra
         for each, weights in weighted
     )
     chosen = Blend(
-        mean=report.mean, ids=report.ids, targets=report.targets, members=members, gain=report.gain
+        mean=report.mean,
+        ids=report.ids,
+        targets=report.targets,
+        members=members,
+        gain=report.gain,
+        offsets=report.offsets,
+        out_of_fold_rows=report.out_of_fold_rows,
     )
     return judged.model_copy(update={"blend": chosen})
 
 
-def _refittable(found: Sequence[_Candidate], state: CampaignState) -> list[_Candidate]:
-    """Return candidates of which any blend can be refitted in the time left, best first.
+def _refit_seconds(candidate: Candidate, state: CampaignState) -> float:
+    """Return the running time of a candidate's code and of the solutions whose files it reads."""
+    read = refit_order(state.works, candidate.attempt.id)[:-1]
+    return candidate.seconds + math.fsum(map(state.time.code_seconds, read))
 
-    All of them if they fit, else the best steps of the best attempts. All of them also if no two fit:
-    then the blend is delivered without a refit.
+
+def most_seconds(asked: Sequence[BlendCandidate], state: CampaignState) -> float:
+    """Return how long the members' code may run for a refit of the blend to fit into the time left.
+
+    Without a limit if no two fit: then the blend is delivered without a refit.
     """
-    left = state.seconds_left() - 2 * _LEAST_SECONDS
-
-    def seconds(each: _Candidate) -> float:
-        read = refit_order(state.works, each.attempt.id)[:-1]
-        return each.seconds + math.fsum(map(state.time.code_seconds, read))
-
-    def fit(chosen: Sequence[_Candidate]) -> bool:
-        longest = sorted(map(seconds, chosen), reverse=True)[:MOST_MEMBERS]
-        return state.time.refit_seconds(math.fsum(longest)) <= left
-
-    if not state.spec.refit or fit(found):
-        return list(found)
-    kept: dict[str, _Candidate] = {}
-    for each in found:
-        if each.attempt.id not in kept and fit([*kept.values(), each]):
-            kept[each.attempt.id] = each
-    return list(kept.values()) if len(kept) > 1 else list(found)
+    most = (state.seconds_left() - 2 * _LEAST_SECONDS) / state.time.refit_seconds(1.0)
+    two = math.fsum(sorted(each.seconds for each in asked)[:2])
+    return most if state.spec.refit and two <= most else math.inf
 
 
 def _work(chosen: Blend, state: CampaignState, folder: CampaignFolder) -> Code:
@@ -189,7 +250,7 @@ def _work(chosen: Blend, state: CampaignState, folder: CampaignFolder) -> Code:
     parents = tuple(dict.fromkeys(each.id for each in members))
     draft = Draft(
         title=f"blend of {len(chosen.members)} scored steps",
-        method=f"A weighted average ({chosen}).",
+        method=f"A weighted {'sum' if chosen.offsets else 'average'} ({chosen}).",
         codebase=_program(chosen, folder),
     )
     return Code(
@@ -223,10 +284,11 @@ def _program(chosen: Blend, folder: CampaignFolder) -> str:
         }
         listed.append(f'    {{"script": script_{number}, **{options!r}}},\n')
     usual = SubmissionNames()
+    offsets = f", offsets={list(chosen.offsets)!r}" if chosen.offsets else ""
     ending = (
         f"{''.join(scripts)}"
         f"members = [\n{''.join(listed)}]\n"
         f"blend(members, {list(chosen.ids)!r}, {list(chosen.targets)!r}, {chosen.mean!r}, "
-        f"{usual.validation!r}, {usual.test!r})\n"
+        f"{usual.validation!r}, {usual.test!r}{offsets})\n"
     )
     return bundle("averaging", ending, resources.files("comind.grading.blending"))

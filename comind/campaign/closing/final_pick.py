@@ -71,8 +71,8 @@ def pick_simplest(ranked: tuple[Ranked, ...], blended: Attempt | None = None) ->
     """Return the pick of the rule `simplest`: the fewest code lines, then the least time, of all ties.
 
     A difference within one standard error of the paired difference is a tie (the one-standard-error
-    rule, Breiman et al. 1984, section 3.4.3). A blend was compared by that rule before it was planned,
-    on rows that it was not selected on, so it is picked wherever it scores best.
+    rule, Breiman et al. 1984, section 3.4.3). A blend was compared before it was planned, on rows that
+    it was not selected on, so it is picked wherever it scores best.
     """
     if blended is not None and blended.work.blend and blended.id == ranked[0].work_id:
         reason = _blend_reason(blended.work.blend)
@@ -158,13 +158,15 @@ def _contender(each: Ranked, state: CampaignState, ran: FoldRuns) -> Contender:
 def _gain(work_id: str, state: CampaignState, ran: FoldRuns) -> Paired | None:
     """Return what the newest blend gains on rows that it was not selected on; None for other work.
 
-    Also None where others have scores on folds and the blend was judged on validation alone.
+    Also None where others have scores on folds and the blend was selected and judged on validation
+    alone.
     """
     newest, judged = state.works.blend(), state.judged
     if newest is None or newest.id != work_id or newest.work.blend is None:
         return None
-    on_folds = judged is not None and judged.folds > 0
-    return newest.work.blend.gain if on_folds or not ran.folds else None
+    blend = newest.work.blend
+    on_more = blend.out_of_fold_rows > 0 or (judged is not None and judged.folds > 0)
+    return blend.gain if on_more or not ran.folds else None
 
 
 def _with_folds(each: Ranked, choice: Choice, ran: FoldRuns) -> Ranked:

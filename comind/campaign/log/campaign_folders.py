@@ -69,7 +69,7 @@ class WorkFolder:
         return _program_or(self.submissions(step) / "submission.csv")
 
     def verify(self, submitted: Submitted) -> None:
-        """Check that a step's submissions are the graded ones.
+        """Check that a step's submissions, and its out-of-fold predictions, are the graded ones.
 
         Raises:
             CampaignError: one was changed.
@@ -77,8 +77,9 @@ class WorkFolder:
         for path, sha256 in (
             (self.validation_submission(submitted.step), submitted.validation_sha256),
             (self.test_submission(submitted.step), submitted.test_sha256),
+            (self.out_of_fold(submitted.step), submitted.out_of_fold_sha256),
         ):
-            if hash_file(path) != sha256:
+            if sha256 and hash_file(path) != sha256:
                 raise CampaignError(f"{path} was changed after it was graded")
 
 

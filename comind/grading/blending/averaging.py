@@ -18,6 +18,7 @@ import pandas as pd
 
 KEPT = "input/.members"
 NO_LESS = 1e-15
+_UNBOUNDED = ("log", "logit")  # scales on which every number is a prediction
 
 
 def scaled(mean: str, values: np.ndarray) -> np.ndarray:
@@ -36,15 +37,23 @@ def scaled(mean: str, values: np.ndarray) -> np.ndarray:
             return values
 
 
-def average(mean: str, parts: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
+def average(
+    mean: str, parts: Sequence[np.ndarray], weights: np.ndarray, offsets: np.ndarray | None = None
+) -> np.ndarray:
     """Return the average of scaled predictions, each of shape (rows, targets).
 
     `weights` has shape (members, targets). Of labels with as many votes, that of the first member wins.
+    With `offsets`, shape (targets,), it is the weighted sum and these; on scales on which not every
+    number is a prediction, between the least and the greatest value of any member for the target.
     """
     if mean == "vote":
         return voted(parts, weights)
     mixed = sum(weight * part for weight, part in zip(weights, parts, strict=True))
-    mixed = np.asarray(mixed / weights.sum(axis=0))
+    mixed = np.asarray(mixed / weights.sum(axis=0) if offsets is None else mixed + offsets)
+    if offsets is not None and mean not in _UNBOUNDED:
+        least = np.min([part.min(axis=0) for part in parts], axis=0)
+        most = np.max([part.max(axis=0) for part in parts], axis=0)
+        mixed = np.asarray(np.clip(mixed, least, most))
     match mean:
         case "log":
             return np.asarray(np.exp(mixed))
@@ -74,6 +83,7 @@ def blend(
     targets: list[str],
     mean: str,
     *names: str,
+    offsets: Sequence[float] | None = None,
 ) -> None:
     """Write the averages of the members' submissions for validation and test, under these `names`."""
     weights = np.array([member["weights"] for member in members], dtype=float)
@@ -86,7 +96,7 @@ def blend(
             scaled(mean, values_of(mean, table.iloc[key.get_indexer(keys[0])], targets))
             for table, key in zip(tables, keys, strict=True)
         ]
-        mixed = average(mean, parts, weights)
+        mixed = average(mean, parts, weights, None if offsets is None else np.array(offsets))
         columns = {target: mixed[:, number] for number, target in enumerate(targets)}
         tables[0].assign(**columns).to_csv(name, index=False, lineterminator="\n")
 

@@ -1,17 +1,27 @@
 """Accept a blend by cross-fitting: select on one half of the rows, score on the other, both ways."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from comind.domain.metric import Interval, Paired
+from comind.domain.metric import Paired
 from comind.errors import SubmissionError
 from comind.grading.blending.error_correlation import correlation, prediction_errors
-from comind.grading.blending.selection import CandidatePool, Selection, select, supported_means
+from comind.grading.blending.held_out import held_out_gain, pooled_gain, row_parts, singles_of
+from comind.grading.blending.selection import (
+    FREE,
+    CandidatePool,
+    Costs,
+    Selection,
+    select,
+    supported_means,
+)
+from comind.grading.blending.stacking import LEAST_ROWS, Stack
 from comind.grading.grader_port import BlendReport
-from comind.metrics.bootstrap import MIN_CLUSTERS, resampling
 from comind.metrics.metric_types import Metric
 
 _MOST_CANDIDATES = 20
@@ -20,9 +30,15 @@ _PROGRAM_SECONDS = 10.0  # for a score of each, at most
 _SAME_ERRORS = 0.999  # correlation from which on candidates count as one
 _CELLS = 50_000_000  # of all candidates
 _LEAST_ROWS = 50
-_Z = 1.96
-_SEED = 20260102  # fixed, for reproducible blends
-_DIGITS = 3
+
+
+class OutOfFold(NamedTuple):
+    """Rows of train.csv with the candidates' predictions by models that were not fitted on them."""
+
+    truth: pd.DataFrame
+    predictions: Mapping[int, pd.DataFrame]
+    """By position among all candidates; those that have none are not there."""
+    groups: np.ndarray | None = None
 
 
 def fit_blend(
@@ -31,14 +47,18 @@ def fit_blend(
     predictions: Iterable[pd.DataFrame],
     groups: np.ndarray | None = None,
     *,
+    out_of_fold: OutOfFold | None = None,
+    costs: Costs = FREE,
     clock: Callable[[], float] = time.monotonic,
 ) -> BlendReport:
     """Return the blend of these predictions, or the reason why it is rejected.
 
-    `predictions` are parsed tables in the shape of `truth`, the best first, consumed as needed. A blend
-    is accepted if blends selected on one half of the rows (of whole groups) score better on the other
-    half, both ways, than the candidate that is best on the first half, and in total by more than one
-    standard error of the paired difference. So neither side was selected on the rows that score it.
+    `predictions` are parsed tables in the shape of `truth`, the best first, consumed as needed. There
+    are two ways to a blend: weights selected on rows of `truth`, and, where two candidates are in
+    `out_of_fold`, a stack learned on its rows. Each is judged on rows that it was not selected on,
+    against the candidate that is best on the rows selected on: on one half of `truth` (of whole groups)
+    after a selection on the other one, both ways, and on out-of-fold rows, a stack by cross-validation.
+    The way that gains most is taken, and accepted if it loses nothing.
     """
     means = supported_means(metric)
     if not means:
@@ -49,26 +69,67 @@ def fit_blend(
     places, tables = distinct_candidates(means[0], truth, predictions, most)
     if len(tables) == 1:
         return BlendReport(candidates=1, reason="the errors of all scored steps are the same")
-    pool = CandidatePool(metric, truth, tables, means)
+    costs = costs.of(places)
+    pool = CandidatePool(metric, truth, tables, means, costs)
     if metric.by_program:
         begun = clock()
-        pool.score_all(_singles(pool), split_halves(len(truth), groups)[0])
+        pool.score_all(singles_of(pool), row_parts(len(truth), 2, groups)[0])
         if (seconds := clock() - begun) > _PROGRAM_SECONDS:
             slow = f"the evaluator takes {seconds:.0f} s for {len(tables)} scores, too long to select by"
             return BlendReport(candidates=len(tables), reason=slow)
     try:
-        gains = cross_fit_gains(pool, groups)
+        stack = _stack(metric, out_of_fold, places, costs)
+        ways = _judged(pool, groups, stack)
     except (ValueError, SubmissionError) as error:
-        return BlendReport(candidates=len(tables), reason=f"a half of the rows has no score: {error}")
-    final = select(pool, np.arange(len(truth)))
+        why = f"a part of the rows has no score: {error}"
+        return BlendReport(candidates=len(tables), reason=why)
+    final, gain = max(ways, key=lambda way: way.gain.difference)
     report = BlendReport(
         candidates=len(tables),
         mean=final.mean,
         members=tuple(places[number] for number in final.members),
-        weights=tuple(_weights(final, number) for number in final.members),
-        gain=pooled_gain(gains, [len(half) for half in split_halves(len(truth), groups)[::-1]]),
+        weights=tuple(_by_target(final.weights[number]) for number in final.members),
+        offsets=() if final.offsets is None else _by_target(final.offsets),
+        out_of_fold_rows=stack.rows if stack is not None and final is stack.weights else 0,
+        gain=gain,
     )
-    return report.model_copy(update={"reason": rejection_reason(report, gains)})
+    return report.model_copy(update={"reason": rejection_reason(report)})
+
+
+class _Way(NamedTuple):
+    """A blend, and its gain on rows that it was not selected on."""
+
+    weights: Selection
+    gain: Paired
+
+
+def _judged(pool: CandidatePool, groups: np.ndarray | None, stack: Stack | None) -> list[_Way]:
+    """Return the stack, if there is one, and the blend that is selected on the rows of `pool`.
+
+    Both are judged on the out-of-fold rows as well, if all members have predictions there.
+    """
+    rows = len(pool.truth)
+    halves = row_parts(rows, 2, groups)
+    selected = select(pool, np.arange(rows))
+    ways = [_Way(selected, held_out_gain(pool, halves, groups, partial(select, pool)))]
+    if stack is None:
+        return ways
+    ways.insert(0, _Way(stack.weights, held_out_gain(pool, halves, groups, lambda _: stack.weights)))
+    judged = ((way, stack.gain(way.weights)) for way in ways)
+    return [
+        way if more is None else _Way(way.weights, pooled_gain((way.gain, more), (rows, stack.rows)))
+        for way, more in judged
+    ]
+
+
+def _stack(metric: Metric, rows: OutOfFold | None, places: Sequence[int], costs: Costs) -> Stack | None:
+    """Return a stack of the candidates that have out-of-fold predictions; None of fewer than two."""
+    tables = [rows.predictions.get(place) if rows is not None else None for place in places]
+    known = sum(each is not None for each in tables)
+    if rows is None or len(rows.truth) < LEAST_ROWS or known <= 1:
+        return None
+    pool = CandidatePool(metric, rows.truth, tables, supported_means(metric), costs)
+    return Stack(pool, rows.groups)
 
 
 def most_candidates(metric: Metric, cells: int) -> int:
@@ -95,79 +156,25 @@ def distinct_candidates(
     return places, tables
 
 
-def split_halves(rows: int, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of two random halves of the rows; groups stay whole.
+def rejection_reason(report: BlendReport) -> str:
+    """Return why a blend is rejected; empty if it is not expected to lose.
 
-    With few groups, rows are divided one by one, as in resampling.
-    """
-    units = np.arange(rows)
-    if groups is not None and len(np.unique(groups)) >= MIN_CLUSTERS:
-        units = groups
-    names = np.random.default_rng(_SEED).permutation(np.unique(units))
-    first = np.isin(units, names[: len(names) // 2])
-    return np.flatnonzero(first), np.flatnonzero(~first)
-
-
-def cross_fit_gains(pool: CandidatePool, groups: np.ndarray | None) -> list[Paired]:
-    """Return the gains of blends over the best single candidate, on the half not selected on.
-
-    Raises:
-        ValueError: the metric is undefined on one of the halves.
-    """
-    one, other = split_halves(len(pool.truth), groups)
-    singles = _singles(pool)
-    gains = []
-    for chosen_on, judged_on in ((one, other), (other, one)):
-        blend = select(pool, chosen_on)
-        best = singles[int(np.argmax(pool.score_all(singles, chosen_on)))]
-        clusters = None if groups is None else groups[judged_on]
-        draws = resampling(pool.metric, len(judged_on), clusters)
-        tables = (pool.predict(each, judged_on) for each in (blend, best))
-        gains.append(draws.compare(pool.metric, pool.truth_of(judged_on), *tables))
-    return gains
-
-
-def _singles(pool: CandidatePool) -> list[Selection]:
-    """Return each candidate by itself."""
-    mean = "mean" if "mean" in pool.means else pool.means[0]
-    return [pool.shared_weights(mean, counts) for counts in np.eye(pool.size, dtype=int)]
-
-
-def pooled_gain(gains: Sequence[Paired], rows: Sequence[int]) -> Paired:
-    """Return the mean of independent differences, weighted by their numbers of rows."""
-    shares = np.array(rows) / sum(rows)
-    errors = shares * [each.standard_error for each in gains]
-    difference = _rounded(float(shares @ [each.difference for each in gains]))
-    error = _rounded(float(np.linalg.norm(errors)))
-    around = Interval(low=_rounded(difference - _Z * error), high=_rounded(difference + _Z * error))
-    return Paired(difference=difference, standard_error=error, interval=around)
-
-
-def rejection_reason(report: BlendReport, gains: Sequence[Paired]) -> str:
-    """Return why a blend is rejected; empty if it gains more than one standard error.
-
-    `gains` are those on the halves; both must be positive.
+    The gain decides by its sign, however small beside its standard error: of two results that cannot be
+    told apart the average is the better one in expectation (`docs/design/0013-pick-rules.md`).
     """
     assert report.gain is not None
-    gain, error = report.gain.difference, report.gain.standard_error
     if len(report.members) == 1:
         return f"no average of {report.candidates} candidates is better than the best of them"
-    if gain > error and all(each.difference > 0 for each in gains):
+    if report.gain.difference >= 0:
         return ""
-    why = "within one standard error" if gain <= error else "on one half alone; standard error"
     return (
-        f"on rows that it was not selected on, a blend of {report.candidates} candidates gains "
-        f"{gain:.3g}, {why} ({error:.3g})"
+        f"on rows that it was not selected on, a blend of {report.candidates} candidates is "
+        f"{-report.gain.difference:.3g} worse than the best of them (standard error "
+        f"{report.gain.standard_error:.3g})"
     )
 
 
-def _weights(selection: Selection, number: int) -> tuple[int, ...]:
-    """Return a member's weights, a single one if no member's differ between columns."""
-    same = (selection.weights == selection.weights[:, :1]).all()
-    row = selection.weights[number]
-    return (int(row[0]),) if same else tuple(int(each) for each in row)
-
-
-def _rounded(value: float) -> float:
-    """Round to three digits, to bound what a report reveals of the labels."""
-    return float(f"{value:.{_DIGITS}g}")
+def _by_target(row: np.ndarray) -> tuple[float, ...]:
+    """Return the values of the target columns, a single one if they are the same."""
+    same = (row == row[:1]).all()
+    return tuple(row[:1].tolist() if same else row.tolist())

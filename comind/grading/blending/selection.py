@@ -15,7 +15,8 @@ from comind.metrics.metric_types import Metric, TableMetric
 MOST_MEMBERS = 5
 _PROGRAM_PICKS = 5  # the same, where a program scores each
 _MOST_PICKS = 20  # steps of the greedy selection, at most; weights are multiples of one step
-_MOST_TARGETS = 10  # with separate weights for each target column
+MOST_TARGETS = 10
+"""Most target columns with separate weights for each."""
 _ROWS = 20_000  # sampled to select on
 
 _AVERAGED = (AnswerKind.LABEL, AnswerKind.NUMBER, AnswerKind.PROBABILITY, AnswerKind.CLASS_PROBABILITIES)
@@ -32,11 +33,34 @@ def supported_means(metric: Metric) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Costs:
+    """Seconds that the members of a blend may take together, and those of each candidate."""
+
+    seconds: Sequence[float] = ()
+    most: float = math.inf
+
+    def allow(self, members: Sequence[int] | np.ndarray) -> bool:
+        """Return whether these candidates fit."""
+        return math.isinf(self.most) or sum(self.seconds[number] for number in members) <= self.most
+
+    def of(self, places: Sequence[int]) -> "Costs":
+        """Return those of the candidates at some positions."""
+        return self if math.isinf(self.most) else Costs([self.seconds[at] for at in places], self.most)
+
+
+FREE = Costs()
+"""No limit."""
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
-    """A weighted average of candidates; `weights` are integers, shape (candidates, targets)."""
+    """A weighted average of candidates, or with `offsets` a weighted sum."""
 
     mean: str
     weights: np.ndarray
+    """Shape (candidates, targets); those of an average are integers."""
+    offsets: np.ndarray | None = None
+    """What is added to a weighted sum, on the scale of the mean; shape (targets,)."""
 
     @property
     def members(self) -> list[int]:
@@ -52,16 +76,27 @@ class CandidatePool:
         self,
         metric: Metric,
         truth: pd.DataFrame,
-        candidates: Sequence[pd.DataFrame],
+        candidates: Sequence[pd.DataFrame | None],
         means: Sequence[str],
+        costs: Costs = FREE,
     ) -> None:
-        """Scale all candidates for each of `means`, over all rows, which needs no labels."""
+        """Scale all candidates for each of `means`, over all rows, which needs no labels.
+
+        Candidates without predictions for these rows are None, and in no blend.
+        """
         self.metric = metric
         self.truth = truth
         self.size = len(candidates)
-        self.targets = list(candidates[0].columns)
+        self.known = [number for number, table in enumerate(candidates) if table is not None]
+        self.targets = list(truth.columns)
+        self._costs = costs
         self._parts = {
-            mean: [scaled(mean, cells_of(mean, table)) for table in candidates] for mean in means
+            mean: {
+                number: scaled(mean, cells_of(mean, table))
+                for number, table in enumerate(candidates)
+                if table is not None
+            }
+            for mean in means
         }
         self._last_truth: tuple[np.ndarray, pd.DataFrame] | None = None
 
@@ -70,11 +105,23 @@ class CandidatePool:
         """The means to select from."""
         return tuple(self._parts)
 
+    def part(self, mean: str, number: int) -> np.ndarray:
+        """Return a candidate's predictions on the scale of a mean, shape (rows, targets)."""
+        return self._parts[mean][number]
+
+    def affordable(self, weights: np.ndarray) -> bool:
+        """Return whether candidates with these weights, shape (candidates,), may be members together."""
+        return self._costs.allow(np.flatnonzero(weights))
+
+    def few(self, weights: np.ndarray) -> bool:
+        """Return whether they may be, and are at most five."""
+        return int(np.count_nonzero(weights)) <= MOST_MEMBERS and self.affordable(weights)
+
     def predict(self, selection: Selection, rows: np.ndarray) -> pd.DataFrame:
         """Return a blend's predictions for rows."""
         members = selection.members
         parts = [self._parts[selection.mean][number][rows] for number in members]
-        mixed = average(selection.mean, parts, selection.weights[members])
+        mixed = average(selection.mean, parts, selection.weights[members], selection.offsets)
         return pd.DataFrame(mixed, columns=self.targets)
 
     def truth_of(self, rows: np.ndarray) -> pd.DataFrame:
@@ -126,20 +173,25 @@ def greedy_weights(
     scores: Callable[[list[np.ndarray]], Sequence[float]],
     allowed: Sequence[int],
     size: int,
+    fits: Callable[[np.ndarray], bool],
     picks: int = _MOST_PICKS,
 ) -> np.ndarray:
     """Return integer weights without common divisor, shape (size,), by greedy forward selection.
 
     Each step adds the candidate that scores best, again if need be; the first of the best blends on the
     path is returned, so none scores worse than the best candidate. Ties go to the candidate picked
-    least: a second vote changes nothing, a third may. `allowed` are the candidates to pick from.
+    least: a second vote changes nothing, a third may. `allowed` are the candidates to pick from, and
+    `fits` tells for weights whether their candidates may be members together.
     """
     counts, best, best_value = np.zeros(size, dtype=int), np.zeros(size, dtype=int), -math.inf
     one = np.eye(size, dtype=int)
     best[allowed[0]] = 1
     for _ in range(picks):
-        full = np.count_nonzero(counts) >= MOST_MEMBERS
-        eligible = [number for number in allowed if counts[number] or not full]
+        eligible = [
+            number
+            for number in allowed
+            if counts[number] or not counts.any() or fits(counts + one[number])
+        ]
         values = scores([counts + one[number] for number in eligible])
         value, _, number = max(
             (value, -counts[number], -number) for value, number in zip(values, eligible, strict=True)
@@ -161,7 +213,7 @@ def select(pool: CandidatePool, rows: np.ndarray) -> Selection:
         def joint(tried: list[np.ndarray], mean: str = mean) -> list[float]:
             return pool.score_all([pool.shared_weights(mean, counts) for counts in tried], rows)
 
-        weights = greedy_weights(joint, range(pool.size), pool.size, picks)
+        weights = greedy_weights(joint, pool.known, pool.size, pool.few, picks)
         found.append(pool.shared_weights(mean, weights))
     best = max(found, key=lambda each: pool.score(each, rows))
     per_target = _per_target(pool, best, rows)
@@ -172,7 +224,7 @@ def _per_target(pool: CandidatePool, joint: Selection, rows: np.ndarray) -> Sele
     """Return the same members with separate weights for each target column."""
     columns = pool.targets
     joint_only = pool.metric.answer_kind is AnswerKind.CLASS_PROBABILITIES or pool.metric.by_program
-    if joint_only or not 1 < len(columns) <= _MOST_TARGETS or len(joint.members) == 1:
+    if joint_only or not 1 < len(columns) <= MOST_TARGETS or len(joint.members) == 1:
         return joint
     weights = joint.weights.copy()
     for place, column in enumerate(columns):
@@ -181,5 +233,5 @@ def _per_target(pool: CandidatePool, joint: Selection, rows: np.ndarray) -> Sele
             blends = [pool.shared_weights(joint.mean, counts) for counts in tried]
             return pool.score_all(blends, rows, column)
 
-        weights[:, place] = greedy_weights(alone, sorted(joint.members), pool.size)
+        weights[:, place] = greedy_weights(alone, sorted(joint.members), pool.size, pool.few)
     return Selection(joint.mean, weights)

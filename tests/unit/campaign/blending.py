@@ -1,10 +1,11 @@
 """A campaign whose cells are programs that write tables, graded in process against known answers."""
 
 import csv
+import math
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -15,8 +16,10 @@ from comind.campaign.log.work import Code
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.grading.blending.averaging import KEPT
+from comind.grading.blending.cross_fit import OutOfFold
+from comind.grading.blending.selection import Costs
 from comind.grading.coded_submissions import find_coded
-from comind.grading.grader_port import NO_FOLDS, BlendReport, CodedReport, GradeReport
+from comind.grading.grader_port import BlendCandidate, BlendReport, CodedReport, GradeReport
 from comind.grading.submission_schema import SubmissionSchema
 from comind.grading.true_answers import Answers, select_blend
 from comind.metrics import METRICS
@@ -29,13 +32,19 @@ NAMES = ("validation_submission.csv", "submission.csv")
 _ROWS = 120
 
 
-def program(seed: int, noise: float) -> str:
-    """Return a program that predicts each answer with random errors of its own."""
+def program(seed: int, noise: float, out_of_fold: float | None = None) -> str:
+    """Return a program that predicts each answer with random errors of its own.
+
+    With `out_of_fold` it also predicts the rows of train.csv, with errors of that size.
+    """
+    asked = {"validation_submission.csv": ("validation", noise), "submission.csv": ("test", noise)}
+    if out_of_fold is not None:
+        asked["out_of_fold.csv"] = ("train", out_of_fold)
     return f"""import csv, random
 draw = random.Random({seed})
-for asked, name in (("validation", "validation_submission.csv"), ("test", "submission.csv")):
+for name, (asked, noise) in {asked}.items():
     with open(f"input/demo/{{asked}}.csv") as file:
-        rows = [(row["id"], float(row["x"]) + draw.gauss(0, {noise})) for row in csv.DictReader(file)]
+        rows = [(row["id"], float(row["x"]) + draw.gauss(0, noise)) for row in csv.DictReader(file)]
     with open(name, "w") as file:
         csv.writer(file).writerows([("id", "y"), *rows])
 """
@@ -45,14 +54,19 @@ class TableGrader:
     """An in-process grader; records the candidates that it is given to average."""
 
     def __init__(
-        self, validation: pd.DataFrame, test: pd.DataFrame, folds: Sequence[pd.DataFrame] = ()
+        self,
+        validation: pd.DataFrame,
+        test: pd.DataFrame,
+        train: pd.DataFrame,
+        folds: Sequence[pd.DataFrame] = (),
     ) -> None:
-        self._folds = [TableGrader(each, test) for each in folds]
+        self._folds = [TableGrader(each, test, train) for each in folds]
         metric = METRICS["rmse"]
         form = SubmissionSchema(validation, ("id",), ("y",), metric)
         self._validation = Answers(form, validation)
         self._test = SubmissionSchema(test, ("id",), ("y",), metric)
-        self.asked: list[Sequence[Path]] = []
+        self._train = Answers(SubmissionSchema(train, ("id",), ("y",), metric), train)
+        self.asked: list[Sequence[BlendCandidate]] = []
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         form = self._test.check(test)
@@ -61,6 +75,9 @@ class TableGrader:
     def check(self, test: Path) -> GradeReport:
         return self._test.check(test)
 
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        return self._train.grade(predictions)
+
     def compare(self, one: Path, other: Path) -> Paired:
         return self._validation.compare(one, other)
 
@@ -68,11 +85,22 @@ class TableGrader:
         return self._folds[number - 1]
 
     def blend(
-        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
+        self,
+        candidates: Sequence[BlendCandidate],
+        folds: Sequence[int] = (),
+        most_seconds: float = math.inf,
     ) -> BlendReport:
         self.asked.append(candidates)
-        parts = [(self.fold(number)._validation, paths) for number, paths in folds.items()]
-        return select_blend([(self._validation, candidates), *parts])
+        sheets = [self._validation, *(self.fold(number)._validation for number in folds)]
+        files = zip(*((each.validation, *each.folds) for each in candidates), strict=True)
+        costs = Costs([each.seconds for each in candidates], most_seconds)
+        others = {
+            place: self._train.schema.read(each.out_of_fold[0])
+            for place, each in enumerate(candidates)
+            if each.out_of_fold
+        }
+        rows = OutOfFold(self._train.truth, others) if others else None
+        return select_blend([*zip(sheets, files, strict=True)], rows, costs)
 
     def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:
         tables = [(self._validation.schema.read(one), self._test.read(other)) for one, other in steps]
@@ -124,9 +152,9 @@ class BlendingWorld(World):
     def of(root: Path, programs: Sequence[str], folds: int = 0) -> "BlendingWorld":
         """Return a world whose model writes these programs, one after another."""
         draw, tables = Random(0), []
-        for number, asked in enumerate(("validation", "test", *["validation"] * folds)):
+        for number, asked in enumerate(("validation", "test", *["validation"] * folds, "train")):
             rows = [(1000 * number + row, draw.gauss(0, 1)) for row in range(_ROWS)]
-            for fold in range(folds + 1) if asked == "test" else [max(0, number - 1)]:
+            for fold in [max(0, number - 1)] if asked == "validation" else range(folds + 1):
                 data = _data(root, fold)
                 data.mkdir(parents=True, exist_ok=True)
                 with (data / f"{asked}.csv").open("w") as file:
@@ -134,7 +162,7 @@ class BlendingWorld(World):
             answers = {"id": [str(row) for row, _ in rows], "y": [repr(x) for _, x in rows]}
             tables.append(pd.DataFrame(answers))
         script = [reply(each) for each in programs]
-        grader = TableGrader(tables[0], tables[1], tables[2:])
+        grader = TableGrader(tables[0], tables[1], tables[-1], tables[2:-1])
         return BlendingWorld(root, script=script, grader=grader, folds=folds)
 
     def session(self, work: Code, folder: WorkFolder, *_: object) -> ProgramSession:

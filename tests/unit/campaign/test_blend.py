@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.closing.blend_plan import candidates
+from comind.campaign.closing.blend_plan import candidates, most_seconds, offer
 from comind.campaign.closing.finish import plan_refit
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, BlendJudged, SplitMade
 from comind.campaign.log.campaign_state import CampaignState
@@ -304,6 +304,73 @@ def test_candidates_are_the_scored_steps_that_differ(tmp_path: Path) -> None:
     assert {each.attempt.id for each in candidates(state, world.folder)} == {"attempt-000"}
     values = [each.value for each in found]
     assert values == sorted(values, reverse=True)
+
+
+@pytest.fixture(scope="module")
+def stacked(tmp_path_factory: pytest.TempPathFactory) -> CampaignState:
+    """The state of a campaign whose six steps have out-of-fold predictions."""
+    return _run(tmp_path_factory.mktemp("stacked"), [program(seed, 0.5, 0.5) for seed in range(6)])
+
+
+def test_a_stack_has_more_members_and_an_offset(stacked: CampaignState) -> None:
+    """Where attempts have out-of-fold predictions, weights are learned on these, of all six steps."""
+    blend = stacked.works.blend()
+    assert blend is not None
+    assert blend.work.blend is not None
+    assert blend.work.blend.out_of_fold_rows == 120
+    assert len(blend.work.blend.members) == 6
+    assert len(blend.work.blend.offsets) == 1
+    assert ", learned on 120 rows" in str(blend.work.blend)
+    assert blend.score is not None
+    assert stacked.best is not None
+    assert blend.score.value.better_than(stacked.best.score.value)
+    assert stacked.picked is not None
+    assert stacked.picked.work_id == blend.id
+    refit = stacked.refit()
+    assert refit is not None
+    assert refit.work.blend == blend.work.blend
+
+
+def test_members_of_a_stack_can_be_refitted_in_time(tmp_path: Path) -> None:
+    """A stack has no more members than there is time to refit; each takes seven seconds."""
+    world = BlendingWorld.of(tmp_path, [program(seed, 0.5, 0.5) for seed in range(6)])
+    state = world.run(world.campaign(blend=True, coders=1, refit=True))
+    short = replace(state, budget=Budget(seconds=state.spend.seconds + 45.0), works=_attempts(state))
+    asked = offer(short, world.folder).asked
+    assert len(asked) == 6
+    report = world.grader.blend(asked, (), most_seconds(asked, short))
+    assert 2 <= len(report.members) <= 3
+
+
+def _attempts(state: CampaignState) -> WorkItems:
+    """Return the attempts of a campaign, without its blend and refit."""
+    works = WorkItems()
+    for attempt in state.works.attempts():
+        works = works.planned(attempt.id, attempt.work)
+        assert attempt.outcome is not None
+        works = works.finished(attempt.id, attempt.outcome, state.spend.seconds)
+    return works
+
+
+def test_predictions_that_are_not_out_of_fold_are_left_out(tmp_path: Path) -> None:
+    """An attempt whose predictions of train.csv are far better than its score is not stacked."""
+    learned = [program(seed, 0.5, 0.01) for seed in (4, 5)]
+    world = BlendingWorld.of(tmp_path, [*(program(seed, 0.5, 0.5) for seed in range(4)), *learned])
+    state = world.run(world.campaign(blend=False, coders=1))
+    offered = offer(state, world.folder)
+    stacked = {
+        each.attempt.id
+        for each, asked in zip(offered.steps, offered.asked, strict=True)
+        if asked.out_of_fold
+    }
+    assert stacked == {"attempt-000", "attempt-001"}
+
+
+def test_one_attempt_with_out_of_fold_predictions_makes_no_stack(tmp_path: Path) -> None:
+    """Steps of a single attempt are averaged as those of others are."""
+    world = BlendingWorld.of(tmp_path, [program(0, 0.5, 0.5), program(1, 0.5, 0.5), *_DIFFERENT[2:]])
+    state = world.run(world.campaign(blend=False, coders=1))
+    assert not any(each.out_of_fold for each in offer(state, world.folder).asked)
 
 
 def test_what_is_recorded_is_a_bounded_aggregate(root: Path, state: CampaignState) -> None:

@@ -13,8 +13,8 @@ from comind.grading.blending.cross_fit import (
     distinct_candidates,
     fit_blend,
     most_candidates,
-    pooled_gain,
 )
+from comind.grading.blending.held_out import pooled_gain
 from comind.grading.blending.selection import CandidatePool, greedy_weights, select
 from comind.metrics import METRICS
 from comind.metrics.metric_types import RowMetric
@@ -46,6 +46,10 @@ def _noisy(rows: int, count: int, targets: int = 1) -> tuple[pd.DataFrame, list[
     return truth, candidates("rmse", truth, [0.5 + 0.01 * at for at in range(count)], random)
 
 
+def _few(counts: np.ndarray) -> bool:
+    return CandidatePool(_rmse(), *_noisy(60, 7), ["mean"]).few(counts)
+
+
 def test_a_blend_has_five_members_of_twenty_picks() -> None:
     """Where each further candidate is a gain, five are picked, in twenty steps."""
     steps = []
@@ -54,7 +58,7 @@ def test_a_blend_has_five_members_of_twenty_picks() -> None:
         steps.append(len(tried))
         return [float(np.sqrt(counts).sum()) for counts in tried]
 
-    weights = greedy_weights(score, range(7), 7)
+    weights = greedy_weights(score, range(7), 7, _few)
     assert (np.count_nonzero(weights), len(steps)) == (5, 20)
     assert steps == [*repeat(7, 5), *repeat(5, 15)]
 

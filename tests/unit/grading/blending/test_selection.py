@@ -48,7 +48,7 @@ def test_each_pick_is_the_best_one_of_all_that_could_be_picked(seed: int) -> Non
         path.append(counts)
     best = max(path, key=score)
     assert (
-        greedy_weights(lambda tried: [*map(score, tried)], range(3), 3).tolist()
+        greedy_weights(lambda tried: [*map(score, tried)], range(3), 3, pool.few).tolist()
         == (best // np.gcd.reduce(best)).tolist()
     )
 

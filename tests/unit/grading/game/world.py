@@ -9,7 +9,7 @@ import pandas as pd
 
 from comind.competitions.competition_folder import load_competition
 from comind.domain.metric import Paired
-from comind.grading.grader_port import BlendReport, GradeReport
+from comind.grading.grader_port import BlendCandidate, BlendReport, GradeReport
 from comind.grading.grader_server import SplitGrader
 from comind.splits.extra_folds import make_fold
 from comind.splits.split_files import make_split
@@ -111,4 +111,6 @@ class World:
 
     def blend(self, files: Sequence[Path], folds: Mapping[int, Sequence[Path]]) -> BlendReport:
         """Return the blend of submissions."""
-        return self._grader.blend(files, folds)
+        more = zip(*folds.values(), strict=True) if folds else [()] * len(files)
+        candidates = [BlendCandidate(*each) for each in zip(files, more, strict=True)]
+        return self._grader.blend(candidates, list(folds))

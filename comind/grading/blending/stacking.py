@@ -1,0 +1,236 @@
+"""Learn the weights of a blend from out-of-fold predictions (stacking, Wolpert 1992, Breiman 1996).
+
+Out-of-fold rows are rows of train.csv, several times as many as the validation rows, and agents have
+their labels, so weights that are learned on them reveal nothing that is sealed. The ways to learn are
+greedy selection over bags of rows and candidates (Caruana et al. 2004, section 2.3) and regression with
+non-negative weights, shrunk towards equal ones; cross-validation on the same rows decides between them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from comind.domain.metric import Paired
+from comind.domain.problem import AnswerKind
+from comind.grading.blending.averaging import scaled
+from comind.grading.blending.held_out import held_out_gain, others, row_parts
+from comind.grading.blending.selection import (
+    MOST_TARGETS,
+    CandidatePool,
+    Selection,
+    cells_of,
+    greedy_weights,
+)
+
+LEAST_ROWS = 100
+_ROWS = 10_000  # sampled to learn on
+_FOLDS = 4
+_BAGS, _BAG_ROWS, _BAG_SHARE, _BAG_PICKS = 10, 2_000, 0.5, 10
+_PENALTIES = (0.1, 0.01, 0.001)  # of the distance to equal weights, in units of the loss's curvature
+_DIGITS = 6
+_SEED = 20261129
+
+_Learner = Callable[[CandidatePool, np.ndarray], Selection]
+"""(pool, rows) -> a stack that was learned on these rows."""
+
+
+class Stack:
+    """A blend that is learned on out-of-fold rows, the way that cross-validation on these scores best.
+
+    Of ways that score the same the first counts, which shrinks most.
+    """
+
+    def __init__(self, pool: CandidatePool, groups: np.ndarray | None) -> None:
+        """Learn it; `groups` numbers the group of each row, shape (rows,), which are never divided."""
+        rows = np.arange(len(pool.truth))
+        if len(rows) > _ROWS:
+            rows = np.sort(np.random.default_rng(_SEED).choice(rows, _ROWS, replace=False))
+        units = None if groups is None else groups[rows]
+        self._pool, self._groups = pool, groups
+        self._parts = [rows[part] for part in row_parts(len(rows), _FOLDS, units)]
+        learners = list(_learners(pool))
+        scores = [_cross_validated(learn, pool, self._parts) for learn in learners]
+        self._learn = learners[int(np.argmax(scores))]
+        self.weights = self._learn(pool, rows)
+        self.rows = len(rows)
+        """Number of the rows that it was learned on."""
+
+    def gain(self, blend: Selection) -> Paired | None:
+        """Return the gain of a blend over the best candidate on these rows; None if a member has none.
+
+        That of the stack itself is found by cross-validation; others were not selected on these rows.
+
+        Raises:
+            ValueError: the metric is undefined on a part of the rows.
+        """
+        if not set(blend.members) <= set(self._pool.known):
+            return None
+        learned = blend is self.weights
+        way = partial(self._learn, self._pool) if learned else lambda _: blend
+        return held_out_gain(self._pool, self._parts, self._groups, way)
+
+
+def _cross_validated(learn: _Learner, pool: CandidatePool, parts: Sequence[np.ndarray]) -> float:
+    """Return the mean score over the parts of stacks that were learned on the others."""
+    return sum(
+        pool.score(learn(pool, others(parts, number)), part) * len(part)
+        for number, part in enumerate(parts)
+    )
+
+
+def _learners(pool: CandidatePool) -> Iterator[_Learner]:
+    for mean in pool.means:
+        if mean != "vote":
+            yield from (_Regression(mean, penalty) for penalty in _PENALTIES)
+        yield _Bagging(mean)
+
+
+@dataclass(frozen=True)
+class _Bagging:
+    """Greedy selection, summed over random halves of the candidates and samples of the rows."""
+
+    mean: str
+
+    def __call__(self, pool: CandidatePool, rows: np.ndarray) -> Selection:
+        random = np.random.default_rng(_SEED)
+        usable = pool.known
+        counts = np.zeros(pool.size, dtype=int)
+        for _ in range(_BAGS):
+            among = random.choice(usable, max(2, round(_BAG_SHARE * len(usable))), replace=False)
+            drawn = random.choice(rows, min(len(rows), _BAG_ROWS))
+
+            def scores(tried: list[np.ndarray], drawn: np.ndarray = drawn) -> list[float]:
+                return pool.score_all([pool.shared_weights(self.mean, each) for each in tried], drawn)
+
+            allowed = sorted(among.tolist())
+            counts += greedy_weights(scores, allowed, pool.size, pool.affordable, _BAG_PICKS)
+        return pool.shared_weights(self.mean, _affordable(pool, counts))
+
+
+def _affordable(pool: CandidatePool, counts: np.ndarray) -> np.ndarray:
+    """Return the counts without the lightest candidates, as far as the rest can be paid."""
+    kept = counts.copy()
+    for number in np.argsort(counts, kind="stable"):
+        if pool.affordable(kept) or np.count_nonzero(kept) == 1:
+            break
+        kept[number] = 0
+    return np.asarray(kept // np.gcd.reduce(kept))
+
+
+@dataclass(frozen=True)
+class _Regression:
+    """Non-negative weights with the least loss on the scale of a mean, and a penalty (ridge).
+
+    The loss is squared; logistic for probabilities on the scale of log loss, and softmax for those of
+    classes. Each of up to ten target columns has weights of its own; classes share theirs.
+    """
+
+    mean: str
+    penalty: float
+
+    def __call__(self, pool: CandidatePool, rows: np.ndarray) -> Selection:
+        usable = list(pool.known)
+        while True:
+            weights, offsets = self._fitted(pool, rows, usable)
+            counts = np.zeros(pool.size)
+            counts[usable] = weights.sum(axis=1)
+            if pool.affordable(counts) or len(usable) == 1:
+                break
+            usable.remove(min(usable, key=lambda number: (counts[number], number)))
+        whole = np.zeros((pool.size, len(pool.targets)))
+        whole[usable] = weights
+        return Selection(self.mean, np.round(whole, _DIGITS), np.round(offsets, _DIGITS))
+
+    def _fitted(
+        self, pool: CandidatePool, rows: np.ndarray, usable: list[int]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights, shape (candidates, targets), and the offsets, shape (targets,)."""
+        parts = np.stack([pool.part(self.mean, number)[rows] for number in usable])
+        truth = np.asarray(cells_of(self.mean, pool.truth_of(rows)), dtype=float)
+        targets = truth.shape[1]
+        if pool.metric.answer_kind is AnswerKind.CLASS_PROBABILITIES:
+            fit = _softmax if self.mean == "log" else _of_classes
+            shared = fit(parts, truth, self.penalty)
+            return np.repeat(shared[:, None], targets, axis=1), np.zeros(targets)
+        if self.mean == "logit":
+            found = [_logistic(*each, self.penalty) for each in _columns(parts, truth)]
+        else:
+            truth = scaled(self.mean, truth)
+            found = [_squared(*each, self.penalty) for each in _columns(parts, truth)]
+        weights, offsets = (np.array(each) for each in zip(*found, strict=True))
+        if targets > MOST_TARGETS:
+            weights = np.broadcast_to(weights.mean(axis=0), weights.shape)
+        return weights.T, offsets
+
+
+def _columns(parts: np.ndarray, truth: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield for each target the predictions, shape (rows, candidates), and the truth, where known."""
+    for number, true in enumerate(truth.T):
+        known = np.isfinite(true)
+        yield parts[:, known, number].T, true[known]
+
+
+def _squared(given: np.ndarray, true: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
+    """Return weights and offset with the least squared error and penalty."""
+    from scipy.optimize import nnls
+
+    middle, level = given.mean(axis=0), float(true.mean())
+    equal = np.full(given.shape[1], 1 / given.shape[1])
+    reach = np.sqrt(penalty * given.var(axis=0).mean() * len(true))
+    left = np.concatenate([given - middle, reach * np.eye(len(equal))])
+    weights, _ = nnls(left, np.concatenate([true - level, reach * equal]))
+    return weights, level - float(middle @ weights)
+
+
+def _of_classes(parts: np.ndarray, truth: np.ndarray, penalty: float) -> np.ndarray:
+    """Return weights that all classes share, with the least squared error."""
+    shared = parts.reshape(len(parts), -1).T
+    weights, _ = _squared(shared, truth.ravel(), penalty)
+    return weights if weights.any() else np.full(len(parts), 1 / len(parts))
+
+
+def _logistic(given: np.ndarray, true: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
+    """Return weights and offset of log odds with the least log loss and penalty."""
+
+    def loss(values: np.ndarray) -> tuple[float, np.ndarray]:
+        odds = given @ values[:-1] + values[-1]
+        wrong = 1 / (1 + np.exp(-odds)) - true
+        slope = np.append(given.T @ wrong, wrong.sum()) / len(true)
+        return float(np.mean(np.logaddexp(0, odds) - true * odds)), slope
+
+    curved = float(true.var() * given.var(axis=0).mean())
+    found = _least(loss, given.shape[1], penalty * curved, offset=True)
+    return found[:-1], float(found[-1])
+
+
+def _softmax(parts: np.ndarray, truth: np.ndarray, penalty: float) -> np.ndarray:
+    """Return weights of logarithms that all classes share, with the least log loss and penalty."""
+    from scipy.special import log_softmax, softmax
+
+    def loss(values: np.ndarray) -> tuple[float, np.ndarray]:
+        mixed = np.tensordot(values, parts, axes=1)
+        wrong = softmax(mixed, axis=1) * truth.sum(axis=1, keepdims=True) - truth
+        value = -(truth * log_softmax(mixed, axis=1)).sum() / len(truth)
+        return float(value), np.tensordot(parts, wrong, axes=2) / len(truth)
+
+    curved = float(truth.var(axis=0).mean() * parts.var(axis=(1, 2)).mean())
+    return _least(loss, len(parts), penalty * curved, offset=False)
+
+
+def _least(
+    loss: Callable[[np.ndarray], tuple[float, np.ndarray]], size: int, penalty: float, *, offset: bool
+) -> np.ndarray:
+    """Return non-negative weights, and an offset, with the least loss and distance to equal weights."""
+    from scipy.optimize import minimize
+
+    start = np.append(np.full(size, 1 / size), [0.0] * offset)
+
+    def penalised(values: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope = loss(values)
+        apart = values - start
+        return value + penalty * float(apart @ apart), slope + 2 * penalty * apart
+
+    bounds = [(0, None)] * size + [(None, None)] * offset
+    return np.asarray(minimize(penalised, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
