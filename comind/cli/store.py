@@ -74,8 +74,9 @@ def _list(args: argparse.Namespace) -> CommandResult:
         lines += _indented(
             (
                 model.name,
+                "there" if model.name in there else model.source,
                 f"{model.megabytes:g} MB",
-                "there" if model.name in there else model.licence,
+                model.licence,
                 model.good_for,
             )
             for model in models

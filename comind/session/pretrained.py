@@ -15,7 +15,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class PretrainedModel(Value):
-    """A model of the list; it comes from a hub, unless `url` or `package` is given."""
+    """A model of the list."""
 
     name: str
     """Of a hub's repository, OWNER/NAME, of a file that torch looks for, or of a package."""
@@ -30,6 +30,13 @@ class PretrainedModel(Value):
     url: str = ""
     package: str = ""
     """A requirement of pip with its version."""
+
+    @property
+    def source(self) -> Literal["hub", "file", "package"]:
+        """Where it comes from: a repository of a hub, the file at `url`, or `package`."""
+        if self.package:
+            return "package"
+        return "file" if self.url else "hub"
 
 
 _LIST = TypeAdapter(dict[Kind, tuple[PretrainedModel, ...]])

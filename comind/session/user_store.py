@@ -113,9 +113,10 @@ def place_in_store(folder: Path, name: str) -> Path:
         name: of the shipped list, or OWNER/NAME of a hub.
     """
     known = pretrained_model(name)
-    if known is not None and known.url:
+    source = known.source if known else "hub"
+    if source == "file":
         return _torch_home(folder) / "hub" / _CHECKPOINTS / name
-    if known is not None and known.package:
+    if source == "package":
         return folder / name
     return _hub_cache(folder) / (_HUB + name.replace("/", "--"))
 
@@ -302,7 +303,7 @@ def _is_hub(path: Path) -> bool:
 def _is_of_package(path: Path) -> bool:
     """Return whether a folder has the files of a package of the shipped list, which are one model."""
     known = pretrained_model(path.name)
-    return known is not None and bool(known.package)
+    return known is not None and known.source == "package"
 
 
 def _torch_home(store: Path) -> Path:

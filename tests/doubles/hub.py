@@ -92,7 +92,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_file(self, path: str) -> None:
         owner, name, file = path.split("/", 2)
-        content = self.hub.models[f"{owner}/{name}"][file]
+        content = self.hub.models[f"{owner}/{name}"].get(file)
+        if content is None:
+            self._answer(404, b"", {})
+            return
         if self.hub.down_after == 0:
             self.close_connection = True
             return

@@ -210,6 +210,13 @@ def test_a_store_that_is_not_named(tmp_path: Path) -> None:
     assert "recommended for molecules: comind store add NAME" in listed.stdout
 
 
+def test_a_proxy_that_is_none(project: _Project) -> None:
+    """It is one line."""
+    ran = project.run("add", _NET, HTTPS_PROXY="gopher://127.0.0.1:1")
+    assert ran.exit_code == 2
+    assert "the proxy in the environment cannot be used" in ran.stderr
+
+
 @pytest.mark.parametrize(
     ("endpoint", "message"),
     [

@@ -6,8 +6,9 @@
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import quote
 
 import httpx
@@ -18,7 +19,7 @@ from comind.domain.value import Value
 from comind.errors import HubError, UsageError
 from comind.system.downloads import download, size_of
 from comind.system.files import hash_file
-from comind.system.progress import step
+from comind.system.progress import counted
 from comind.system.redaction import read_key, redact
 
 _HUB = "https://huggingface.co"
@@ -86,7 +87,7 @@ class HubClient:
         """Read address and token of the hub.
 
         Raises:
-            UsageError: the address is none, or the token would be sent to it in plain text.
+            UsageError: the address is none, nor that of the proxy, or the token would be unencrypted.
         """
         self._endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
         self.shown = redact(self._endpoint)
@@ -104,7 +105,13 @@ class HubClient:
                 hint="name an https address with HF_ENDPOINT, or unset HF_TOKEN",
             )
         self._host = url.host
-        self._client = httpx.Client(timeout=_TIMEOUT, follow_redirects=True)
+        try:
+            self._client = httpx.Client(timeout=_TIMEOUT, follow_redirects=True)
+        except (ValueError, ImportError) as error:
+            raise UsageError(
+                f"the proxy in the environment cannot be used ({redact(str(error))})",
+                hint="see HTTPS_PROXY, HTTP_PROXY and ALL_PROXY",
+            ) from None
         self._unreachable: HubError | None = None
 
     def find(self, name: str) -> HubModel:
@@ -180,12 +187,9 @@ class HubClient:
         def send(path: Path) -> None:
             self._receive(url, path, headers, of, size or 0)
 
-        def checked(path: Path, _: None) -> str:
-            return check(path)
-
         try:
-            wrong = download(part, target, send, checked, httpx.TransportError)
-        except httpx.TransportError as error:
+            wrong = download(part, target, send, lambda path, _: check(path), httpx.TransportError)
+        except httpx.HTTPError as error:
             raise _unreachable(error.request.url.host, error) from None
         if wrong:
             raise HubError(f"{of}: {target.name} comes corrupt ({wrong})", hint=_LATER_HINT)
@@ -195,18 +199,15 @@ class HubClient:
         done = size_of(path)
         asked = {"Accept-Encoding": "identity", **headers}
         asked |= {"Range": f"bytes={done}-"} if done else {}
-        with (
-            self._client.stream("GET", url, headers=asked) as response,
-            step(f"megabytes of {of} fetched", size // 10**6) as report,
-        ):
+        with self._client.stream("GET", url, headers=asked) as response:
             if done and response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
                 return  # it was complete
             self._require_success(response, of)
             resumed = response.status_code == httpx.codes.PARTIAL_CONTENT
             with path.open("ab" if resumed else "wb") as file:
-                for chunk in response.iter_raw():
-                    file.write(chunk)
-                    report(file.tell() // 10**6)
+                what, total = f"megabytes of {of} fetched", size // 10**6
+                for _ in counted(_written(response, file), what, total, every=1):
+                    pass
                 file.flush()
                 os.fsync(file.fileno())
 
@@ -228,6 +229,16 @@ class HubClient:
                 hint="check the name, OWNER/NAME as on the model's page",
             )
         raise HubError(f"{name}: {host} refuses it (HTTP {status})", hint=_LATER_HINT)
+
+
+def _written(response: httpx.Response, file: BinaryIO) -> Iterator[None]:
+    """Write a response to a file, and yield for each megabyte of the file, those before included."""
+    megabytes = 0
+    for chunk in response.iter_raw():
+        file.write(chunk)
+        while megabytes < file.tell() // 10**6:
+            megabytes += 1
+            yield
 
 
 def _unreachable(host: str, error: httpx.HTTPError) -> HubError:
