@@ -203,6 +203,12 @@ class KaggleBusyError(KaggleError):
         self.may_have_succeeded = may_have_succeeded
 
 
+class HubError(ServiceError):
+    """A hub of models, a server of files or the package index is unreachable, or refuses a request."""
+
+    error_code = "hub"
+
+
 class DiskError(ServiceError):
     """The disk is full; with space freed, the campaign resumes where it stopped."""
 

@@ -5,6 +5,7 @@ from types import ModuleType
 
 from comind.app.paths import refuse_missing_path
 from comind.cli.parsing import refuse, refuse_all_but
+from comind.domain.suggestions import did_you_mean
 from comind.errors import UsageError
 
 _SHORTEST, _LONGEST = 0.001, 8760  # hours: some seconds, and a year
@@ -37,6 +38,22 @@ def check_build(args: argparse.Namespace) -> None:
     """Raise UsageError for options about a community that is not named."""
     if not args.community:
         refuse(args, "without --community", "competition", "most")
+
+
+def check_store_add(args: argparse.Namespace) -> None:
+    """Raise UsageError unless models are named, or a kind of task."""
+    if bool(args.names) == (args.recommended is not None):
+        raise UsageError("name models, or --recommended KIND", hint="comind store list shows both")
+    if args.recommended is None:
+        return
+    from comind.session.pretrained import KINDS
+
+    if args.recommended not in KINDS:
+        meant = did_you_mean(args.recommended, KINDS)
+        raise UsageError(
+            f"--recommended: {args.recommended!r} is no kind of task{meant}",
+            hint=f"one of {', '.join(KINDS)}",
+        )
 
 
 def check_report(args: argparse.Namespace) -> None:

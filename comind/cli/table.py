@@ -34,6 +34,7 @@ COMMANDS = {
     "submit": Command("comind.cli.submit", arguments.submit, long=True),
     "ingest": Command("comind.cli.ingest", arguments.ingest, long=True),
     "knowledge": Command("comind.cli.knowledge", arguments.knowledge, long=True),
+    "store": Command("comind.cli.store", arguments.store, long=True),
     "agents": Command("comind.cli.agents", arguments.agents),
     "prompts": Command("comind.cli.prompts", arguments.prompts, long=True),
     "show": Command("comind.cli.show", arguments.show),

@@ -40,6 +40,8 @@ class StoreItem(Value):
     """Such as `transformers`, `timm` or `file`."""
     load: str
     """How to load it, in one line of Python; for a mixed folder, what it contains."""
+    about: str = Field(default="", exclude_if=lambda text: not text)
+    """What a model of the shipped list is good for, and its licence."""
     bytes: int = 0
     sha256: str = ""
     """Hash of its manifest (see comind/session/user_store.py)."""

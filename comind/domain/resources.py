@@ -1,7 +1,7 @@
 """Define the resources of an attempt's code: interpreter, packages, hardware, the user's models."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -45,7 +45,9 @@ TOOLBOX = {
 """Packages of requirements/toolbox.in and the names that they are imported by."""
 
 
-STORES = {"models": "input/models", "datasets": "input/datasets"}
+StoreKey = Literal["models", "datasets"]
+
+STORES: dict[StoreKey, str] = {"models": "input/models", "datasets": "input/datasets"}
 """Folders of the user's models and datasets, relative to an attempt's working directory."""
 
 
@@ -56,7 +58,7 @@ class StoreFolders(Value):
     """An absolute path; None for no models."""
     datasets: str | None = None
 
-    def named(self) -> Iterator[tuple[str, str]]:
+    def named(self) -> Iterator[tuple[StoreKey, str]]:
         """Yield kind and path of each folder that is set."""
         for kind in STORES:
             folder = getattr(self, kind)

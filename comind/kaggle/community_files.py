@@ -25,6 +25,7 @@ from comind.errors import CompetitionError, DiskError, KaggleRefusedError, Kaggl
 from comind.kaggle.downloads import CorruptDownloadError, download, key_of
 from comind.kaggle.port import Chunk, DataFile, Kaggle
 from comind.kaggle.rate_limit import paginate
+from comind.system.downloads import size_of
 from comind.system.files import DISK_FULL, is_of_tools
 
 _MEGABYTE = 1_000_000
@@ -118,11 +119,11 @@ class CommunityFiles:
 
     def _counted(self, send: Callable[[Path], str | None], target: Path) -> str | None:
         """Download to a file; what comes counts, even if it is of no use."""
-        before = _size(target)
+        before = size_of(target)
         try:
             return send(target)
         finally:
-            self._bytes_left -= max(0, _size(target) - before)
+            self._bytes_left -= max(0, size_of(target) - before)
 
     def _put(self, whole: Path, name: PurePosixPath, target: Path) -> None:
         """Bring a download to its place; Kaggle's own zip of the file is unpacked.
@@ -131,7 +132,7 @@ class CommunityFiles:
             CompetitionError: more came than the limit allows, or the zip holds more, or is corrupt.
         """
         size = _size_in_own_zip(whole, name)
-        self._bytes_left -= max(0, (size or 0) - _size(whole))
+        self._bytes_left -= max(0, (size or 0) - size_of(whole))
         if self._bytes_left < 0:
             raise CompetitionError(f"{name}: it is larger than its list says")
         if size is None:
@@ -196,7 +197,3 @@ def _size_in_own_zip(whole: Path, name: PurePosixPath) -> int | None:
 def _remember_refusal(target: Path) -> None:
     with contextlib.suppress(OSError):
         target.mkdir(parents=True)
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else 0

@@ -7,12 +7,12 @@
 import hashlib
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from comind.errors import KaggleBusyError
 from comind.kaggle.port import DataFile
-
-_ATTEMPTS = 2  # at a file whose verification fails
+from comind.system import downloads
 
 
 class CorruptDownloadError(KaggleBusyError):
@@ -42,34 +42,15 @@ def download(
         KaggleError: `send` fails.
     """
     whole, part = staging / f"{key}.file", staging / f"{key}.part"
-    if whole.is_file():
-        return whole
-    wrong = ""
-    for _ in range(_ATTEMPTS):
-        wrong = _verify(part, _resume(send, part), size)
-        if not wrong:
-            part.rename(whole)
-            return whole
-        part.unlink(missing_ok=True)
-    raise CorruptDownloadError(f"{what}: the download is corrupt ({wrong})", hint="run this again later")
+    wrong = downloads.download(part, whole, send, partial(_verify, size=size), KaggleBusyError)
+    if wrong:
+        raise CorruptDownloadError(
+            f"{what}: the download is corrupt ({wrong})", hint="run this again later"
+        )
+    return whole
 
 
-def _resume(send: Callable[[Path], str | None], part: Path) -> str | None:
-    """Download a file, resumed after each broken connection as long as it grows; return its MD5."""
-    while True:
-        before = _size(part)
-        try:
-            return send(part)
-        except KaggleBusyError:
-            if _size(part) <= before:
-                raise
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _verify(path: Path, md5: str | None, size: int | None) -> str:
+def _verify(path: Path, md5: str | None, *, size: int | None) -> str:
     """Return what is wrong with a download, which may be a zip of the file; empty if nothing is."""
     if md5 is not None:
         with path.open("rb") as file:

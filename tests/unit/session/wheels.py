@@ -3,16 +3,25 @@
 import base64
 import hashlib
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 
-def make_wheel(folder: Path, name: str, version: str = "1.0", *, requires: str = "") -> Path:
-    """Write a wheel with one module, which says its version."""
+def make_wheel(
+    folder: Path,
+    name: str,
+    version: str = "1.0",
+    *,
+    requires: str = "",
+    data: Mapping[str, str] | None = None,
+) -> Path:
+    """Write a wheel with one module, which says its version, and files of data by path."""
     folder.mkdir(parents=True, exist_ok=True)
     info = f"{name}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
     files = {
         f"{name}.py": f"version = {version!r}\n",
+        **(data or {}),
         f"{info}/METADATA": metadata + (f"Requires-Dist: {requires}\n" if requires else ""),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }

@@ -98,10 +98,12 @@ def test_a_refinement_without_a_report_leaves_its_plans(star: Ran) -> None:
 
 
 def test_prompts_list_the_users_own_models() -> None:
-    """With the line that loads each."""
+    """With the line that loads each, and what those of the shipped list are good for."""
     item = StoreItem(name="own/net", path="store/net", format="timm", load="timm.create_model('x')")
-    shown = PROMPTS.render("platform/machine", resources=Resources(models=(item,)))
-    assert "timm.create_model('x')" in shown
+    known = item.model_copy(update={"path": "store/known", "about": "images; licence: mit"})
+    shown = PROMPTS.render("platform/machine", resources=Resources(models=(item, known)))
+    assert "- store/net: timm.create_model('x')\n" in shown
+    assert "- store/known: timm.create_model('x') (images; licence: mit)" in shown
 
 
 def test_an_ensemble_learns_from_earlier_strategies(star: Ran) -> None:
