@@ -57,6 +57,8 @@ def image_of(data: bytes, caption: str, size: tuple[int, int]) -> Image:
 def scaled(picture: "Picture", side: int) -> "Picture":
     """Return an opened picture in RGB with no side longer than `side`; deeper pixels by their range.
 
+    The opened picture is changed.
+
     Raises:
         ValueError: it has more than 32 million pixels.
     """

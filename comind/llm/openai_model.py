@@ -29,7 +29,7 @@ _TEACHING = (400, 404, 405, 422, 500, 501)  # statuses of refusals that may name
 _OTHER_PATH = (404, 405, 501)  # statuses of a protocol that the server does not have
 _UNSUPPORTED = re.compile(r"support|unknown|unrecognized|not permitted|instead", re.IGNORECASE)
 _OK = 200
-_IMAGES_FROM = 16_384  # tokens of context; an image may have a thousand
+_IMAGES_FROM = 16_384  # tokens of context, unless the settings say so; an image has up to a thousand
 
 
 class OpenAIModel:
@@ -60,7 +60,7 @@ class OpenAIModel:
             stream=settings.stream,
             fixed_protocol=settings.protocol is not None,
             reasoning=is_reasoning_model(name, settings.reasoning_effort),
-            images=settings.images,
+            images=settings.images is not False,
             limit_parameter="max_tokens" if base_url else "max_completion_tokens",
         )
         """Of the server, as learnt so far."""
@@ -77,8 +77,9 @@ class OpenAIModel:
 
     @property
     def takes_images(self) -> bool:
-        """Whether it has not refused images, and has a context window of 16,384 tokens or more."""
-        return self.capabilities.images and self.context_tokens >= _IMAGES_FROM
+        """Whether images are sent: by the settings, and as none was refused."""
+        wanted = self.settings.images or self.context_tokens >= _IMAGES_FROM
+        return self.capabilities.images and wanted
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return an upper bound on the usage of one attempt at `request`."""

@@ -1,6 +1,7 @@
 """`CodeContext.show`: pictures that cells wrote, as images for a model; a replay has the same."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image as Pillow
@@ -8,15 +9,20 @@ from pydantic import BaseModel
 
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.messages import read_messages
-from comind.campaign.log.outcome import CodeResult, FailureCause
+from comind.campaign.log.outcome import CodeOutcome, CodeResult, FailureCause
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import WORK_EVENTS, CallSent, PictureShown
 from comind.campaign.work.context import CodeContext
 from comind.campaign.worker import execute
+from comind.domain.spend import Budget
 from comind.errors import ModelServiceError
 from comind.eventlog.log import read_log
 from comind.llm.model_ports import Message, ModelRequest
+from comind.llm.openai_model import OpenAIModel
+from comind.llm.settings import ModelSettings
 from comind.testing import ScriptedModel, TinyAgent
+from tests.doubles.endpoint import Endpoint
+from tests.doubles.faults import status
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, reply
 
@@ -154,3 +160,34 @@ def test_a_replay_assumes_what_was_recorded(takes: bool, tmp_path: Path) -> None
     sent = [event for event in events if isinstance(event, CallSent)]
     assert {event.takes_images for event in sent} == {takes}
     assert ("takes_images" in folder.log.read_text()) == takes
+
+
+def _served(root: Path, server: Endpoint, **settings: Any) -> tuple[CodeOutcome, int]:
+    """Run an attempt of two cells with a model of a server; return the outcome and the request count."""
+    world = _world(root, [])
+    world.budget = Budget(seconds=3_600, tokens=settings.pop("tokens", None))
+    found = ModelSettings(**settings)
+    world.model = OpenAIModel("m", base_url=server.url, api_key=None, settings=found)  # type: ignore[assignment]
+    outcome = execute(world.agent, code(steps=2), world.folder.work("attempt-000"), world.dependencies())
+    assert isinstance(outcome, CodeOutcome)
+    return outcome, len(server.requests)
+
+
+def test_a_model_that_refuses_pictures_goes_on_in_words(tmp_path: Path) -> None:
+    """The refused request is sent again without its picture, and nothing is charged for it."""
+    refusing = lambda _n, asked: status(400, "no image input") if "base64" in asked.text else None  # noqa: E731
+    with Endpoint(lambda asked: reply("draw"), refusing) as server:
+        outcome, requests = _served(tmp_path, server)
+        assert "(A picture is left out here: plot.png)" in server.requests[-1].text
+    assert (outcome.steps, outcome.spend.calls, requests) == (2, 2, 3)
+    assert outcome.spend.tokens == server.counted.tokens
+
+
+def test_a_picture_counts_in_the_budget(tmp_path: Path) -> None:
+    """A request is not sent where the worst case of its picture exceeds the limit of tokens."""
+    with Endpoint(lambda asked: reply("draw")) as server:
+        outcome, requests = _served(tmp_path / "seen", server, tokens=16_000)
+        assert outcome.failure is not None
+        assert (outcome.failure.cause, outcome.steps, requests) == (FailureCause.BUDGET, 1, 1)
+        outcome, requests = _served(tmp_path / "blind", server, tokens=16_000, images=False)
+        assert (outcome.steps, requests) == (2, 3)

@@ -163,12 +163,13 @@ def test_a_refusal_of_text_says_nothing_about_images() -> None:
 
 @pytest.mark.parametrize("settings", [{"images": False}, {"context_tokens": 8_192}], ids=str)
 def test_images_are_not_sent_where_they_are_off_or_have_no_room(settings: dict[str, Any]) -> None:
-    """The setting `images` ends them, and so does a context window of less than 16,384 tokens."""
+    """The setting `images` decides; without it a context window of less than 16,384 tokens ends them."""
     with Endpoint(lambda asked: STOP) as server:
         model = _model(server, **settings)
         assert not model.takes_images
         ask(model, SEEN, Verdict)
         assert "base64" not in server.requests[0].text
+        assert _model(server, images=True, context_tokens=8_192).takes_images
     assert model.bound(SEEN).prompt_tokens < 1_000
 
 
