@@ -5,6 +5,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from comind.domain.image import Image
+from comind.domain.value import one_line
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -14,6 +15,7 @@ MAX_SIDE = 768
 MAX_PIXELS = 32_000_000
 """Of a picture that is decoded; it takes four bytes for each."""
 _QUALITY = 85
+_REASON_LENGTH = 200
 _DEEP = ("I", "I;16", "I;16B", "I;16L", "F")  # modes of more than 8 bits, whose range is open
 
 
@@ -33,8 +35,10 @@ def read_image(content: bytes, caption: str) -> Image:
         raise ValueError("is neither a PNG nor a JPEG file") from None
     except Pillow.DecompressionBombError:
         raise ValueError(_too_large()) from None
-    except (OSError, SyntaxError, MemoryError, OverflowError) as error:  # as decoders fail
-        raise ValueError(f"cannot be decoded ({error})") from None
+    except ValueError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a decoder fails on strange bytes in any way
+        raise ValueError(f"cannot be decoded ({one_line(str(error), _REASON_LENGTH)})") from None
 
 
 def encode_image(picture: "Picture", caption: str) -> Image:

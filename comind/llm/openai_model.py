@@ -96,9 +96,9 @@ class OpenAIModel:
         begun = time.monotonic()
         wanted, most, cuts = request, math.inf, list(_CUTS)
         for _ in range(_CAPABILITIES + len(_CUTS)):
+            capabilities = self.capabilities  # before the images, which another call may end meanwhile
             request = self._with_limits(wanted)
             room = int(min(most, (self.context_tokens - request.max_tokens) * _MARGIN))
-            capabilities = self.capabilities
             programs = reply_format.program_fields(request.reply_schema)
             structured = capabilities.structured and not programs
             messages = reply_format.with_format_instructions(request, structured=structured)
