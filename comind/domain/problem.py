@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from comind.domain.competition import ProgramLimits
+from comind.domain.image import Image
 from comind.domain.metric import MetricTraits
 from comind.domain.value import Name, Value
 
@@ -111,6 +112,8 @@ class Problem(Task):
     """The labelled rows that validation.csv has, in words."""
     preview: str
     """Facts about the public files, over all rows, in order of importance; empty without a model."""
+    samples: Image | None = Field(default=None, exclude=True)
+    """Pictures or spectrograms of some rows of train.csv with their labels, where rows have any."""
 
     @property
     def folder(self) -> str:

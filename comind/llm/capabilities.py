@@ -28,6 +28,8 @@ class Capabilities(Value):
     temperature: bool = True
     effort: bool = True
     """Reasoning effort."""
+    images: bool = True
+    """Images beside the text of messages."""
     limit_parameter: _LimitParameter = "max_tokens"
     """Name of the chat protocol's token limit of a reply."""
     reasoning: bool = False
@@ -42,9 +44,16 @@ class Capabilities(Value):
         """Whether the server takes a token limit of a reply."""
         return self.protocol == "responses" or self.limit_parameter != "none"
 
-    def after_refusal(self, status: int, message: str) -> "Capabilities | None":
-        """Return the capabilities without the one that a refusal names; None where it names none."""
+    def after_refusal(self, status: int, message: str, *, images: bool = False) -> "Capabilities | None":
+        """Return the capabilities without the one that a refusal names; None where it names none.
+
+        `images` says whether the request had any.
+        """
         message = message.lower()
+        if images and _IMAGES.search(message):
+            return self._without("images")
+        if status == _SERVER_ERROR:
+            return None
         if status in (404, 405, 501) and "model" not in message:
             return self._other_protocol()
         for words, found in (
@@ -92,6 +101,9 @@ class Capabilities(Value):
         return self.model_copy(update={"protocol": "responses"})
 
 
+_SERVER_ERROR = 500  # by which llama.cpp refuses images, and images alone
+# The words of llama.cpp, Ollama, OpenRouter, OpenAI, vLLM, DeepSeek and Groq, if a request has images.
+_IMAGES = re.compile(r"image|vision|multi-?modal|modalit|content.{0,40}(must|should) be")
 _STREAM = re.compile(r"\bstream")
 _LIMIT = re.compile(r"max_(completion_|output_)?tokens|maxoutputtokens")
 # The words of OpenAI, Anthropic, DeepSeek, Gemini and others; none that refer to the context window.

@@ -11,7 +11,7 @@ import threading
 from comind.llm.capabilities import Capabilities
 from comind.llm.model_ports import Message, ModelRequest
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
-from comind.llm.tokens import count_tokens, shorten
+from comind.llm.tokens import count_image_tokens, count_tokens, shorten
 
 _REPLY_SHARE = 0.4  # of the context, for the reply: 3,276 tokens of 8,192; 52,428 of 131,072
 _REASONING_TOKENS = 8_192
@@ -49,11 +49,12 @@ def max_reply_tokens(context_tokens: int) -> int:
 
 def prompt_tokens(messages: tuple[Message, ...]) -> int:
     """Return about how many tokens a conversation has."""
-    return sum(count_tokens(message.content) + _MESSAGE_TOKENS for message in messages)
+    text = sum(count_tokens(message.content) + _MESSAGE_TOKENS for message in messages)
+    return text + sum(count_image_tokens(message.images) for message in messages)
 
 
 def truncate_messages(messages: tuple[Message, ...], tokens: int) -> tuple[Message, ...]:
-    """Truncate a prompt to about `tokens`: drop older exchanges, then shorten the longest message.
+    """Truncate a prompt to about `tokens`: drop older exchanges, then images, then shorten texts.
 
     The messages before the first reply and the last exchange stay; of the longest message, the middle is
     truncated until all fit. Several exchanges go at once, so that a cached prefix stays longer.
@@ -67,6 +68,8 @@ def truncate_messages(messages: tuple[Message, ...], tokens: int) -> tuple[Messa
     while len(middle) > 2 and prompt_tokens(fitted) > tokens:  # noqa: PLR2004 - the last exchange
         del middle[: min(_DROPPED_AT_ONCE, len(middle) - 2)]
         fitted = (*messages[:opening], note, *middle)
+    if prompt_tokens(fitted) > tokens:
+        fitted = tuple(message.without_images() for message in fitted)
     return _shortened(list(fitted), tokens)
 
 

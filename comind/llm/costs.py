@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from comind.llm.model_ports import Message, ModelRequest, Usage
 from comind.llm.settings import Price
+from comind.llm.tokens import max_image_tokens
 
 _MILLION = 1_000_000
 # A token is at least one byte of text. What a server adds (roles, its template, a schema turned into a
@@ -15,7 +16,10 @@ _LONGEST_TOKEN = 64  # bytes of text in one token, on the average of a whole pro
 
 def max_usage(messages: Iterable[Message], request: ModelRequest) -> Usage:
     """Return an upper bound on the tokens of one attempt at `request`, sent as `messages`."""
-    prompt = sum(len(message.content.encode()) + _MESSAGE_ALLOWANCE for message in messages)
+    prompt = sum(
+        len(message.content.encode()) + max_image_tokens(message.images) + _MESSAGE_ALLOWANCE
+        for message in messages
+    )
     schema = len(str(request.reply_schema).encode())
     return Usage(prompt_tokens=prompt + schema + _PROMPT_ALLOWANCE, completion_tokens=request.max_tokens)
 

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from pydantic import Field, JsonValue
 
+from comind.domain.image import Image
 from comind.domain.spend import Usage
 from comind.domain.value import AnyText, Value
 
@@ -17,6 +18,13 @@ class Message(Value):
 
     role: Literal["system", "user", "assistant"]
     content: str
+    images: tuple[Image, ...] = Field(default=(), exclude_if=lambda images: not images)
+    """Of users' messages; they follow the text."""
+
+    def without_images(self) -> "Message":
+        """Return the message with a line in place of each image."""
+        lines = (f"\n\n(A picture is left out here: {each.caption})" for each in self.images)
+        return Message(role=self.role, content="".join([self.content, *lines]))
 
 
 class ModelRequest(Value):
@@ -83,6 +91,11 @@ class ChatModel(Protocol):
     @property
     def reply_tokens(self) -> int | None:
         """Token limit of replies that the user set in place of the roles' limits, if any."""
+        ...
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether messages may have images; a refusal may end it, after which they are left out."""
         ...
 
     def complete(self, request: ModelRequest) -> ModelReply:

@@ -15,6 +15,7 @@ class RefusingModel:
     name = OFFLINE
     context_tokens = 1_000_000
     reply_tokens = None
+    takes_images = False
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return zero usage."""

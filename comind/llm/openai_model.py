@@ -22,13 +22,14 @@ from comind.llm.http_errors import error_message
 from comind.llm.model_ports import Message, ModelReply, ModelRequest, Usage
 from comind.llm.settings import ModelSettings, Protocol
 
-_CAPABILITIES = 9  # refusals of one request that are learnt from; a server has fewer capabilities
+_CAPABILITIES = 10  # refusals of one request that are learnt from; a server has fewer capabilities
 _CUTS = (0.75, 0.5)  # of what was sent, when a server refuses it as too long
 _MARGIN = 0.9  # our token counts are estimates
-_TEACHING = (400, 404, 405, 422, 501)  # statuses of refusals that may name a capability
+_TEACHING = (400, 404, 405, 422, 500, 501)  # statuses of refusals that may name a capability
 _OTHER_PATH = (404, 405, 501)  # statuses of a protocol that the server does not have
 _UNSUPPORTED = re.compile(r"support|unknown|unrecognized|not permitted|instead", re.IGNORECASE)
 _OK = 200
+_IMAGES_FROM = 16_384  # tokens of context, unless the settings say so; an image has up to a thousand
 
 
 class OpenAIModel:
@@ -59,6 +60,7 @@ class OpenAIModel:
             stream=settings.stream,
             fixed_protocol=settings.protocol is not None,
             reasoning=is_reasoning_model(name, settings.reasoning_effort),
+            images=settings.images is not False,
             limit_parameter="max_tokens" if base_url else "max_completion_tokens",
         )
         """Of the server, as learnt so far."""
@@ -72,6 +74,12 @@ class OpenAIModel:
     def reply_tokens(self) -> int | None:
         """Token limit of replies that the user set in place of the roles' limits, if any."""
         return self.settings.max_tokens
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether images are sent: by the settings, and as none was refused."""
+        wanted = self.settings.images or self.context_tokens >= _IMAGES_FROM
+        return self.capabilities.images and wanted
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return an upper bound on the usage of one attempt at `request`."""
@@ -88,9 +96,9 @@ class OpenAIModel:
         begun = time.monotonic()
         wanted, most, cuts = request, math.inf, list(_CUTS)
         for _ in range(_CAPABILITIES + len(_CUTS)):
+            capabilities = self.capabilities  # before the images, which another call may end meanwhile
             request = self._with_limits(wanted)
             room = int(min(most, (self.context_tokens - request.max_tokens) * _MARGIN))
-            capabilities = self.capabilities
             programs = reply_format.program_fields(request.reply_schema)
             structured = capabilities.structured and not programs
             messages = reply_format.with_format_instructions(request, structured=structured)
@@ -113,7 +121,8 @@ class OpenAIModel:
                 most = max(1, cuts.pop(0) * min(room, prompt_tokens(messages)))
                 self._limits.learn_context(error.limit, int(most / _MARGIN) + request.max_tokens)
                 continue
-            learnt = self._learnt(response, error, capabilities)
+            shown = any(message.images for message in messages)
+            learnt = self._learnt(response, error, capabilities, images=shown)
             if learnt is None:
                 raise error from None
             self._use(learnt, capabilities)
@@ -195,12 +204,18 @@ class OpenAIModel:
         return Forwarded(_OK, without_usage(text) if hidden else text, reply)
 
     def _learnt(
-        self, response: HttpResponse, error: ComindError, capabilities: Capabilities
+        self,
+        response: HttpResponse,
+        error: ComindError,
+        capabilities: Capabilities,
+        *,
+        images: bool = False,
     ) -> Capabilities | None:
         """Return the capabilities without the one that a refusal names; None where it names none."""
         if response.status_code not in _TEACHING or isinstance(error, ContextError):
             return None
-        return capabilities.after_refusal(response.status_code, error_message(response.text))
+        refusal = error_message(response.text)
+        return capabilities.after_refusal(response.status_code, refusal, images=images)
 
     def _use(self, learnt: Capabilities, before: Capabilities) -> None:
         with self._lock:
@@ -263,10 +278,14 @@ class OpenAIModel:
             self.capabilities = self.capabilities.model_copy(update=capabilities)
 
     def _with_limits(self, request: ModelRequest) -> ModelRequest:
-        """Return the request with the token limit and temperature of this model."""
+        """Return the request with limit and temperature of this model, and the images that it takes."""
         limit = self._limits.reply(request, self.capabilities)
         heat = request.temperature if request.temperature is not None else self.settings.temperature
-        return request.model_copy(update={"max_tokens": limit, "temperature": heat})
+        messages = request.messages
+        if not self.takes_images:
+            messages = tuple(message.without_images() for message in messages)
+        changes = {"max_tokens": limit, "temperature": heat, "messages": messages}
+        return request.model_copy(update=changes)
 
     def _bound(self, request: ModelRequest, messages: tuple[Message, ...]) -> Usage:
         """Return the upper bound; a reply without a token limit may fill the context window."""

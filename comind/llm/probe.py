@@ -5,9 +5,11 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field
 
+from comind.domain.image import Image
 from comind.errors import ComindError, ModelServiceError
 from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import parse, request_for
+from comind.llm.images import encode_image
 from comind.llm.model_ports import Message, ModelReply, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 
@@ -40,20 +42,31 @@ class Program(BaseModel):
 def probe(model: OpenAIModel) -> list[_ProbeResult]:
     """Request a decision and a program; return the results and the capabilities learnt from them.
 
+    The question of the decision comes with an empty picture, where images may be sent.
+
     Raises:
         ModelServiceError: the endpoint is unreachable or refuses.
     """
-    decision = _ask(model, Decision, f"Is {_NUMBER} even?", lambda reply: reply.number == _NUMBER)
-    wanted = f"Write a program of one line that prints {_NUMBER}."
-    program = _ask(model, Program, wanted, lambda reply: str(_NUMBER) in reply.code)
-    return [decision, program, *_capabilities(model.capabilities)]
+    images = (_empty_picture(),) if model.takes_images else ()
+    asked = Message(role="user", content=f"Is {_NUMBER} even?", images=images)
+    decision = _ask(model, Decision, asked, lambda reply: reply.number == _NUMBER)
+    asked = Message(role="user", content=f"Write a program of one line that prints {_NUMBER}.")
+    program = _ask(model, Program, asked, lambda reply: str(_NUMBER) in reply.code)
+    shown = "accepted" if model.takes_images else "refused; left out" if images else "not sent"
+    return [decision, program, *_capabilities(model.capabilities, images=shown)]
+
+
+def _empty_picture() -> Image:
+    from PIL import Image as Pillow
+
+    return encode_image(Pillow.new("L", (64, 64)), "An empty picture, which has nothing to do with it.")
 
 
 def _ask(
-    model: OpenAIModel, reply_type: type[T], question: str, right: Callable[[T], bool]
+    model: OpenAIModel, reply_type: type[T], question: Message, right: Callable[[T], bool]
 ) -> _ProbeResult:
     name = reply_type.__name__.lower()
-    messages = (_RULES, Message(role="user", content=question))
+    messages = (_RULES, question)
     prompt = ModelRequest(role="doctor", messages=messages, max_tokens=400, temperature=0.0)
     request = request_for(prompt, reply_type)
     try:
@@ -85,7 +98,7 @@ def _complete(model: OpenAIModel, request: ModelRequest, reply_type: type[T]) ->
     return reply, parse(reply, reply_type)
 
 
-def _capabilities(capabilities: Capabilities) -> list[_ProbeResult]:
+def _capabilities(capabilities: Capabilities, *, images: str) -> list[_ProbeResult]:
     limit: str = capabilities.limit_parameter
     if capabilities.protocol == "responses":
         limit = "max_output_tokens"
@@ -101,5 +114,6 @@ def _capabilities(capabilities: Capabilities) -> list[_ProbeResult]:
         "temperature": "yes" if capabilities.temperature else "no",
         "reasoning": "yes; its replies get tokens for it" if capabilities.reasoning else "none seen",
         "token limit": "cannot be set" if limit == "none" else limit,
+        "images": images,
     }
     return [_ProbeResult(name, ok=True, found=each) for name, each in found.items()]

@@ -9,6 +9,7 @@ Responses are parsed here and not by openai (3.52), which would lose replies tha
 Whether a response is a stream is decided by its first bytes, as content types are unreliable, too.
 """
 
+import base64
 import json
 import re
 from typing import Any, NamedTuple
@@ -64,13 +65,14 @@ def request_body(
         structured: whether the reply is constrained by its JSON schema.
         effort: reasoning effort, None: the model's default.
     """
-    written = [message.model_dump() for message in _alternating(messages, system=capabilities.system)]
+    chat = capabilities.protocol == "chat"
+    sent = _alternating(messages, system=capabilities.system)
+    written = [{"role": each.role, "content": _content(each, chat=chat)} for each in sent]
     schema: dict[str, Any] | None = None
     if structured and capabilities.strict:
         schema = {"name": request.reply_name, "schema": _strict(request.reply_schema), "strict": True}
     elif structured:
         schema = {"name": request.reply_name, "schema": request.reply_schema}
-    chat = capabilities.protocol == "chat"
     body: dict[str, Any] = {"model": name}
     body |= {"messages": written} if chat else {"input": written, "store": False}
     if capabilities.limit_parameter != "none":
@@ -121,11 +123,29 @@ def _alternating(messages: tuple[Message, ...], *, system: bool) -> list[Message
     sent: list[Message] = []
     for message in messages:
         role = "user" if message.role == "system" and not system else message.role
-        content = message.content or "(empty)"
+        content, images = message.content or "(empty)", message.images
         if sent and sent[-1].role == role:
-            content = f"{sent.pop().content}\n\n{content}"
-        sent.append(Message(role=role, content=content))
+            before = sent.pop()
+            content, images = f"{before.content}\n\n{content}", (*before.images, *images)
+        sent.append(Message(role=role, content=content, images=images))
     return sent
+
+
+def _content(message: Message, *, chat: bool) -> str | list[dict[str, Any]]:
+    """Return the content of a message: its text or, with images, parts, each image after its caption."""
+    if not message.images:
+        return message.content
+    text = "text" if chat else "input_text"
+    parts: list[dict[str, Any]] = [{"type": text, "text": message.content}]
+    for image in message.images:
+        url = f"data:image/jpeg;base64,{base64.b64encode(image.data).decode()}"
+        parts.append({"type": text, "text": image.caption})
+        parts.append(
+            {"type": "image_url", "image_url": {"url": url}}
+            if chat
+            else {"type": "input_image", "image_url": url}
+        )
+    return parts
 
 
 def _parse_chat(body: dict[str, Any]) -> Completion:

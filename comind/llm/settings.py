@@ -34,6 +34,9 @@ class ModelSettings(Value):
     protocol: Protocol | None = None
     stream: bool = True
     """Whether to stream replies where the server can."""
+    images: bool | None = Field(default=None, exclude_if=lambda images: images is None)
+    """Whether to send images until the server refuses them; None: with a context window of 16,384 tokens
+    or more."""
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, gt=0)
     """Token limit of a reply in place of the roles' own, never raised. None: the limit of each role,

@@ -6,18 +6,41 @@ several.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
+
+from comind.domain.image import Image
 
 _PIECE = re.compile(r" ?[A-Za-z]{1,70}| ?\d{1,3}|\n+ *| +|[^\sA-Za-z\d]{1,2}|\s")
 _LETTERS = 7  # of a word in one token, on average over English and code
 _CUT = "\n... (cut) ...\n"
 _LEAST_CONTEXT = 8_192
+_TILE = 512  # pixels of the side of a square by which images are counted
 
 
 def count_tokens(text: str) -> int:
     """Estimate how many tokens `text` has."""
     return sum(map(_cost, _PIECE.findall(text)))
+
+
+def count_image_tokens(images: Iterable[Image]) -> int:
+    """Estimate how many tokens images have: 85, and 170 for each tile of 512 x 512 pixels.
+
+    That is OpenAI's rule for GPT-4o; models that count patches of 28 or 32 pixels come to about as much.
+    """
+    return sum(85 + 170 * _tiles(each) + count_tokens(each.caption) for each in images)
+
+
+def max_image_tokens(images: Iterable[Image]) -> int:
+    """Return an upper bound on the tokens of images: 2,833, and 5,667 for each tile of 512 x 512 pixels.
+
+    That is OpenAI's rule for GPT-4o mini; no other documented one counts more.
+    """
+    return sum(2_833 + 5_667 * _tiles(each) + len(each.caption.encode()) for each in images)
+
+
+def _tiles(image: Image) -> int:
+    return -(-image.width // _TILE) * -(-image.height // _TILE)
 
 
 def shorten(text: str, tokens: int, end: float = 0.75) -> str:

@@ -12,6 +12,7 @@ from comind.competitions.row_file_list import ROW_FILES
 from comind.competitions.row_files import AUDIO_SUFFIXES, IMAGE_SUFFIXES, FileIndex, files_of_rows
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind, DataShape, Problem, Task
+from comind.profile.sample_pictures import sample_pictures
 from comind.profile.text_budget import TokenCounter
 from comind.splits.fold_words import describe_folds
 from comind.splits.groupings.pixel_ids import PIXEL, image_of_pixel
@@ -34,7 +35,7 @@ def describe_problem(folder: SplitFolder, count_tokens: TokenCounter | None = No
     Args:
         folder: the split.
         count_tokens: estimates the number of tokens of a text; without it no data profile is computed
-            and `preview` is empty, which suffices if no model is called.
+            and `preview` is empty, as are `samples`, which suffices if no model is called.
     """
     split = folder.read()
     described = folder.public / "description.md"
@@ -48,6 +49,7 @@ def describe_problem(folder: SplitFolder, count_tokens: TokenCounter | None = No
         held_out=rule.description if rule else "",
         shape=DataShape.INSTANCES if split.program else _detect_shape(folder.public, split),
         preview=_cached_profile(folder, split, count_tokens) if count_tokens else "",
+        samples=sample_pictures(folder, split) if count_tokens and not split.program else None,
     )
 
 

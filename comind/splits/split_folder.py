@@ -81,6 +81,8 @@ class SplitFolder:
         the tables. Not part of the split: older splits have none."""
         self.facts = root / "facts.txt"
         """Facts on the public files for prompts, cached so that all prompts have the same."""
+        self.samples = root / "samples.jpg"
+        """Sample pictures or spectrograms of train.csv for models that see, cached in the same way."""
         self.folds = root / "folds"
         """Fold assignments of train.csv, written on first use."""
         self.row_files = root / "row_files"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from comind.errors import ModelServiceError
 from comind.llm.model_ports import ModelReply, ModelRequest, Usage
-from comind.llm.tokens import count_tokens
+from comind.llm.tokens import count_image_tokens, count_tokens
 from comind.testing.rules import Rules
 
 __all__ = ["ScriptedModel"]
@@ -18,6 +18,7 @@ class ScriptedModel:
     """Replies with the next text of a script, or with the result of a function.
 
     `requests` holds the requests in order. With `usage` None the tokens of each reply are counted.
+    Messages may have images where `takes_images` is set.
     """
 
     reply_tokens: int | None = None
@@ -29,9 +30,11 @@ class ScriptedModel:
         name: str = "scripted",
         usage: Usage | None = _USAGE,
         context_tokens: int = 128_000,
+        takes_images: bool = False,
     ) -> None:
         self.name = name
         self.context_tokens = context_tokens
+        self.takes_images = takes_images
         self.requests: list[ModelRequest] = []
         self._usage = usage
         self._lock = threading.Lock()
@@ -75,4 +78,5 @@ class ScriptedModel:
 
 
 def _read(request: ModelRequest) -> int:
-    return sum(count_tokens(each.content) for each in request.messages)
+    shown = sum(count_image_tokens(each.images) for each in request.messages)
+    return shown + sum(count_tokens(each.content) for each in request.messages)

@@ -24,7 +24,7 @@ from tests.doubles.faults import EndpointResponse, Fault
 
 __all__ = ["Endpoint", "EndpointRequest"]
 
-_MESSAGE_TOKENS = 4
+_MESSAGE_TOKENS, _IMAGE_TOKENS = 4, 765
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,9 @@ class Endpoint:
         prompt = cached = 0
         prefix = 0
         for message in request.messages:
-            size = count_tokens(str(message.get("content"))) + _MESSAGE_TOKENS
-            prefix = hash((prefix, message.get("role"), message.get("content")))
+            content = message.get("content")
+            size = _tokens(content) + _MESSAGE_TOKENS
+            prefix = hash((prefix, message.get("role"), str(content)))
             with self._lock:
                 known = prefix in self._seen
                 self._seen.add(prefix)
@@ -264,6 +265,13 @@ def _sequence(faults: Iterable[Fault | None]) -> Callable[[int, EndpointRequest]
             return next(left, None)
 
     return following
+
+
+def _tokens(content: object) -> int:
+    """Count the tokens of a message's content, text or parts."""
+    if not isinstance(content, list):
+        return count_tokens(str(content))
+    return sum(count_tokens(part["text"]) if "text" in part else _IMAGE_TOKENS for part in content)
 
 
 def _sum(one: Usage, other: Usage) -> Usage:

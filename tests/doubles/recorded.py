@@ -16,6 +16,7 @@ class RecordedReplies:
     """
 
     reply_tokens: int | None = None
+    takes_images = False
 
     def __init__(self, *logs: Path, name: str = "recorded", context_tokens: int = 128_000) -> None:
         """Read the logs of work.

@@ -143,6 +143,7 @@ def test_a_model_is_asked_as_a_campaign_asks(
     assert found["model: protocol"] == "chat"
     assert found["model: decisions"] == "by JSON schema"
     assert found["model: context"] == "4096 tokens"
+    assert found["model: images"] == "not sent"
     assert "not known" in found["model: price"]
     assert found["model: program"].startswith("right, ")
 
@@ -157,16 +158,18 @@ def test_what_a_server_refuses_is_told(
             ("response_format", "response_format is not supported"),
             ('"system"', "System role not supported"),
             ("temperature", "temperature is fixed"),
+            ("image_url", "test-model is not a multimodal model"),
         ):
             if word in json.dumps(asked.body):
                 return status(400, message)
         return None
 
     exit_code, found, asked = _probed(capfd, monkeypatch, refuse)
-    assert (exit_code, asked) == (0, 5)
+    assert (exit_code, asked) == (0, 6)
     assert found["model: decisions"].startswith("in words")
     assert found["model: system role"] == "no; sent as the user's"
     assert found["model: temperature"] == "no"
+    assert found["model: images"] == "refused; left out"
     assert "32768 tokens are assumed until it refuses more" in found["model: context"]
 
 

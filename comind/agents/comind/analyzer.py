@@ -77,7 +77,7 @@ def analyze(problem: Problem, view: CommunityView, reading: Reading, context: Th
         if reading.seconds is not None and context.state.spend.seconds > reading.seconds:
             skipped.append(f"{item.id}: not read, the round's time for reading is over")
             continue
-        request = first_request(ANALYZE, "analyzer", context, problem=problem, item=item)
+        request = first_request(ANALYZE, "analyzer", problem, context, item=item)
         try:
             reply = context.ask(request, Analysis).value
         except ReplyError as error:

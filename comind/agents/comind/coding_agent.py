@@ -1,6 +1,7 @@
 """The Coding Agent: turn a draft into a solution, one cell after another (paper, section 4.2)."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
 
@@ -14,7 +15,7 @@ from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import CODING, CodingFacts
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code
-from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.log.work_events import PictureShown, SubmissionNames
 from comind.campaign.work.context import CodeContext
 from comind.campaign.work.prompts import LARGE_CONTEXT
 from comind.campaign.work.step import Step
@@ -32,6 +33,8 @@ _SHOWN_SHARE = 0.125  # of the room for all steps: maximum of one step's output,
 _FEW_STEPS = 2  # with so few left, none is used to define `submit`
 _SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
+_PICTURE = re.compile(r"show_[^/]+\.(png|jpe?g)", re.IGNORECASE)
+_MOST_PICTURES = 2  # of a step
 _LONG_MINUTES = 20  # from which durations omit seconds
 _TITLE_LENGTH, _LESSON_LENGTH = 120, 400
 _LINE_TOKENS = 60  # of a step's one-line summary
@@ -144,9 +147,11 @@ def implement(
         error = _last_error_line(step)
         repeated = bool(error) and error == last_error
         step = replace(step, neighbours=()) if alone else step
-        feedback = _feedback(problem, step, context, sizes, conversation.room, repeated=repeated)
+        shown, room = _shown(step, context), conversation.room
+        feedback = _feedback(problem, step, context, sizes, room, repeated=repeated, shown=shown)
         best = answer.value.code if context.state.best != before else ""
-        conversation.add(Turn(answer.text, feedback, _summary(answer.value.goal, step, context), best))
+        line, images = _summary(answer.value.goal, step, context), [each.image for each in shown]
+        conversation.add(Turn(answer.text, feedback, line, best, tuple(filter(None, images))))
         last_error = error
     return _report(problem, context, conversation.messages, sizes)
 
@@ -235,7 +240,8 @@ def _task_messages(
     return first_messages(
         "coding_system",
         "coding_task",
-        problem=problem,
+        problem,
+        context,
         draft=work.draft,
         lessons=others.lessons,
         components=others.components,
@@ -315,8 +321,21 @@ def _last_error_line(step: Step) -> str:
     return step.result.error.strip().rpartition("\n")[2] or step.refused
 
 
+def _shown(step: Step, context: CodeContext) -> list[PictureShown]:
+    """Show the model the last pictures that a step wrote for it, if it takes images."""
+    names = [file.name for file in step.files if _PICTURE.fullmatch(file.name)]
+    return [context.show(name) for name in names[-_MOST_PICTURES:]] if context.takes_images else []
+
+
 def _feedback(
-    problem: Problem, step: Step, context: CodeContext, sizes: Sizes, room: int, *, repeated: bool
+    problem: Problem,
+    step: Step,
+    context: CodeContext,
+    sizes: Sizes,
+    room: int,
+    *,
+    repeated: bool,
+    shown: Sequence[PictureShown],
 ) -> str:
     most = int(_SHOWN_SHARE * room)
     return TEMPLATES.render(
@@ -324,6 +343,7 @@ def _feedback(
         problem=problem,
         step=step,
         repeated=repeated,
+        shown=shown,
         output_tokens=min(sizes.output, most),
         error_tokens=min(sizes.error, most),
         parts_shown=sizes.parts_shown,

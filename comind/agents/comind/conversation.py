@@ -7,10 +7,13 @@ exceed their token limit are older ones replaced by one line each, many at once.
 from itertools import accumulate
 from typing import NamedTuple
 
+from comind.campaign.work.context import ThinkContext
 from comind.campaign.work.prompts import PLATFORM
+from comind.domain.image import Image
+from comind.domain.problem import Problem
 from comind.llm.model_ports import Message
 from comind.llm.templates import Templates
-from comind.llm.tokens import count_tokens
+from comind.llm.tokens import count_image_tokens, count_tokens
 
 _LEAST_TOKENS = 1_000
 # Shares of the room after compaction; together half of it, so that compaction stays rare.
@@ -24,11 +27,18 @@ TEMPLATES = Templates("comind.agents.comind", PLATFORM)
 """The prompts of all roles."""
 
 
-def first_messages(system: str, user: str, **values: object) -> tuple[Message, ...]:
-    """Render the system prompt and the first user prompt of a conversation."""
+def first_messages(
+    system: str, user: str, problem: Problem, context: ThinkContext, **values: object
+) -> tuple[Message, ...]:
+    """Render the system prompt and the first user prompt of a conversation.
+
+    The second has the sample pictures of the data, if there are any and the model takes them.
+    """
+    images = (problem.samples,) if problem.samples and context.takes_images else ()
+    values |= {"problem": problem, "takes_images": context.takes_images}
     return (
         Message(role="system", content=TEMPLATES.render(system, **values)),
-        Message(role="user", content=TEMPLATES.render(user, **values)),
+        Message(role="user", content=TEMPLATES.render(user, **values), images=images),
     )
 
 
@@ -41,11 +51,13 @@ class Turn(NamedTuple):
     """The step in one line: goal, score or error, files."""
     best_code: str = ""
     """The cell, if it improved on all before."""
+    images: tuple[Image, ...] = ()
+    """Of the feedback."""
 
     @property
     def tokens(self) -> int:
         """Tokens of reply and feedback."""
-        return count_tokens(self.reply) + count_tokens(self.feedback)
+        return count_tokens(self.reply) + count_tokens(self.feedback) + count_image_tokens(self.images)
 
 
 class Conversation:
@@ -68,7 +80,7 @@ class Conversation:
             most_tokens: maximum of all steps together, if the context window allows for more.
         """
         self.opening = opening
-        begun = sum(count_tokens(message.content) for message in opening)
+        begun = sum(count_tokens(each.content) + count_image_tokens(each.images) for each in opening)
         left = _MARGIN * context_tokens - reply_tokens - begun - _FORM_TOKENS
         self.room = int(max(_LEAST_TOKENS, min(most_tokens, left)))
         """Tokens of all steps together at which they are compacted."""
@@ -94,7 +106,7 @@ class Conversation:
             for turn in self._turns
             for message in (
                 Message(role="assistant", content=turn.reply),
-                Message(role="user", content=turn.feedback),
+                Message(role="user", content=turn.feedback, images=turn.images),
             )
             if message.content
         ]

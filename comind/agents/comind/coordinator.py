@@ -70,8 +70,8 @@ def coordinate(
         facts = facts.model_copy(update=update)
     purpose = OPEN if opening else COORDINATE
     limits = {"feasible": FEASIBLE, "start_share": START_SHARE}
-    values = {"problem": problem, "opening": opening, **limits, **dict(facts)}
-    request = first_request(purpose, "coordinator", context, **values)
+    values = {"opening": opening, **limits, **dict(facts)}
+    request = first_request(purpose, "coordinator", problem, context, **values)
     if opening:  # the reply is that of two thoughts
         request = request.model_copy(update={"max_tokens": 2 * sizes.thought_reply})
     expected = reply_type(facts, short=sizes.short, opening=opening)
@@ -153,6 +153,6 @@ def prepare(problem: Problem, facts: Preparing, context: ThinkContext) -> Prepar
     """Ask for the preparation of later fresh drafts; a model with the shortest prompts has none."""
     if Sizes.of(context.context_tokens).short:
         return Prepared()
-    values = {"problem": problem, **dict(facts)}
-    reply = context.ask(first_request(PREPARE, "preparation", context, **values), Preparation).value
+    request = first_request(PREPARE, "preparation", problem, context, **dict(facts))
+    reply = context.ask(request, Preparation).value
     return Prepared(preparation=program_in(reply.code)[:CODE_KEPT])

@@ -115,7 +115,7 @@ CRITICIZE = Purpose("criticize", "critic", Finalist, Critique)
 
 def criticize(problem: Problem, finalist: Finalist, context: ThinkContext) -> Critique:
     """Ask for faults of a program; drop those that quote no line of it, and remove the others."""
-    request = first_request(CRITICIZE, "critic", context, problem=problem, finalist=finalist)
+    request = first_request(CRITICIZE, "critic", problem, context, finalist=finalist)
     program, found, dropped = finalist.code, list[Finding](), list[str]()
     for each in context.ask(request, CritiqueReply).value.findings[:_FINDINGS]:
         line = one_line(each.line, _LINE_LENGTH)

@@ -186,7 +186,7 @@ def propose(problem: Problem, facts: Proposing, context: ThinkContext, *, filter
     shown = {"reports": facts.reports[: sizes.reports_shown], "ideas": facts.ideas[: sizes.ideas_shown]}
     facts = facts.model_copy(update=shown)
     sources = Sources(facts.reports, facts.ideas)
-    request = first_request(PROPOSE, "brainstorm", context, problem=problem, **dict(facts))
+    request = first_request(PROPOSE, "brainstorm", problem, context, **dict(facts))
     reply, unknown = _ask(context, request, Brainstorm, sources)
     brainstorm = _shortened(reply, sources, sizes)
     raw = brainstorm.claims()

@@ -10,6 +10,7 @@ from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.work_items import Purpose
 from comind.campaign.reports.call_costs import MINUTES_A_STEP, Expected, ExpectedCalls
 from comind.campaign.work.context import ThinkContext
+from comind.domain.problem import Problem
 from comind.domain.value import Value
 from comind.llm.model_ports import ModelRequest, Usage
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
@@ -93,14 +94,18 @@ class Sizes(Value):
 
 
 def first_request(
-    purpose: Purpose[Any, Any], template: str, context: ThinkContext, **values: object
+    purpose: Purpose[Any, Any],
+    template: str,
+    problem: Problem,
+    context: ThinkContext,
+    **values: object,
 ) -> ModelRequest:
     """Return the first request of a thought, within the limits of its model's context window."""
     sizes = Sizes.of(context.context_tokens)
     room = {"description": sizes.outline, "preview": sizes.data_outline, "columns": sizes.columns}
     given = {"resources": context.resources, "measured": context.measured}
     values |= {"sizes": sizes, "room": room, **given}
-    messages = first_messages(f"{purpose.role}_system", template, **values)
+    messages = first_messages(f"{purpose.role}_system", template, problem, context, **values)
     return ModelRequest(role=purpose.role, messages=messages, max_tokens=sizes.thought_reply)
 
 

@@ -68,6 +68,10 @@ class WorkFolder:
         """Return the path of the predictions for the test rows, or of the program."""
         return _program_or(self.submissions(step) / "submission.csv")
 
+    def picture(self, sha256: str) -> Path:
+        """Return the path of a picture that a model was shown, by its hash."""
+        return self.root / "pictures" / f"{sha256[:16]}.jpg"
+
     def verify(self, submitted: Submitted) -> None:
         """Check that a step's submissions, and its out-of-fold predictions, are the graded ones.
 

@@ -1,8 +1,8 @@
 """Keep the messages of requests to models, each once by its hash, in a file beside a work's log.
 
 The file is for people: a replay reads it only to explain why it diverges. A message of a conversation
-of thirty steps is in one line, however often it was sent. A killed process can leave an incomplete last
-line, which readers skip.
+of thirty steps is in one line, however often it was sent; an image is a line of its text. A killed
+process can leave an incomplete last line, which readers skip.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class MessageStore:
 
         A message of more than 400,000 characters is written without its middle.
         """
-        by_id = [(_id_of(each), each) for each in messages]
+        by_id = [(_id_of(each), each) for each in map(_in_words, messages)]
         with self._lock:
             if self._known is None:
                 self._known = set(read_messages(self._path))
@@ -99,6 +99,15 @@ def _first_line(old: Message, new: Message) -> str:
     number, before, after = next(((n, a, b) for n, (a, b) in pairs if a != b), (1, "", ""))
     shown = [repr(one_line(each, _LINE_LENGTH)) for each in (before, after)]
     return f"differs in line {number}: recorded {shown[0]}, now {shown[1]}"
+
+
+def _in_words(message: Message) -> Message:
+    """Return a message with a line for each of its images."""
+    lines = (
+        f"\n\n[picture {each.sha256[:_ID_LENGTH]}.jpg, {each.width} x {each.height}: {each.caption}]"
+        for each in message.images
+    )
+    return Message(role=message.role, content="".join([message.content, *lines]))
 
 
 def _id_of(message: Message) -> str:

@@ -1,8 +1,9 @@
 """Define the events in the log of one piece of work; `work_state.py` folds them.
 
 An effect (a model call or a cell) is a pair of events with one ordinal: the first is written before it
-is performed, the second holds its result. A grading, which is idempotent, has only the second. Calls
-while a cell runs, by its monitor or by its programs, are no effects: a replay returns the cell's end.
+is performed, the second holds its result. A grading and a picture that is shown, which are idempotent,
+have only the second. Calls while a cell runs, by its monitor or by its programs, are no effects: a
+replay returns the cell's end.
 """
 
 from typing import Annotated, Literal
@@ -12,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 from comind.campaign.log.older_logs import upgrade_event
 from comind.campaign.log.outcome import Outcome, Submitted
 from comind.domain.environment import FetchedInputs, Machine
+from comind.domain.image import Image
 from comind.domain.metric import MetricValue, Paired
 from comind.domain.problem import PROGRAM, SOLVE
 from comind.domain.value import AnyText, Value
@@ -89,6 +91,8 @@ class CallSent(Value):
     """Ids of its messages in `messages.jsonl`; none in older logs, and for embeddings."""
     context_tokens: int | None = None
     """Context window assumed for the work, from its first call to its end; None in older logs."""
+    takes_images: bool = Field(default=False, exclude_if=lambda taken: not taken)
+    """Whether the work's model is assumed to take images, as long; False in older logs."""
 
 
 class CallAnswered(Value):
@@ -211,6 +215,19 @@ class Graded(Value):
     """Limit of the campaign's evaluations at that time."""
 
 
+class PictureShown(Value):
+    """A picture that a cell wrote was encoded for the model, or could not be; see `CodeContext.show`."""
+
+    type: Literal["picture-shown"] = "picture-shown"
+    ordinal: int
+    path: AnyText
+    """Relative to the working directory."""
+    image: Image | None = None
+    """Its bytes are in the attempt's folder."""
+    refused: AnyText = ""
+    """Why there is no image."""
+
+
 class SessionOpened(Value):
     """An interpreter was started and, after a restart, its cells were replayed."""
 
@@ -265,6 +282,7 @@ WorkEvent = Annotated[
     | MonitorAsked
     | MonitorHeard
     | Graded
+    | PictureShown
     | SessionOpened
     | NodeLost
     | SessionAwaited

@@ -23,6 +23,7 @@ from comind.campaign.log.work_events import (
     MonitorHeard,
     MonitorVerdict,
     NodeLost,
+    PictureShown,
     RequestFailed,
     SessionAwaited,
     SessionOpened,
@@ -260,6 +261,8 @@ def _apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
             return _graded(state, graded)
         case SessionAwaited() | SessionOpened() | NodeLost() as session:
             return _session(state, session)
+        case PictureShown():
+            return state
         case WorkEnded(outcome=outcome):
             return replace(_close_lost(state), outcome=outcome, ended=record.at)
 

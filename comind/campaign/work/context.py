@@ -17,6 +17,7 @@ from comind.campaign.log.work_events import (
     CellStarted,
     Graded,
     NodeLost,
+    PictureShown,
     SessionAwaited,
     SessionOpened,
     SubmissionNames,
@@ -26,6 +27,7 @@ from comind.campaign.work.cell_outputs import list_files, written_since
 from comind.campaign.work.endpoint import ModelEndpoint
 from comind.campaign.work.hand_in import Collector
 from comind.campaign.work.neighbours import NeighbourNews
+from comind.campaign.work.pictures import show_picture
 from comind.campaign.work.ports import Models, Ports
 from comind.campaign.work.recorder import Recorder
 from comind.campaign.work.step import Step
@@ -54,16 +56,15 @@ class ThinkContext:
         self._recorder, self._models = recorder, models
         self.resources, self.measured = work.resources, work.measured
         """Compute and packages of attempts, and the facts measured, as of when this work was planned."""
+        self.context_tokens = models.chat.context_tokens
+        """Context window of the model in tokens, prompt and reply together."""
+        self.takes_images = models.chat.takes_images
+        """Whether the model takes images, which messages of users may have beside their text."""
 
     @property
     def state(self) -> AttemptState:
         """The state so far; a replay sees the same state at the same point."""
         return self._recorder.state
-
-    @property
-    def context_tokens(self) -> int:
-        """Context window of the model in tokens, prompt and reply together."""
-        return self._models.chat.context_tokens
 
     def reply_tokens(self, asked: int) -> int:
         """Return the token limit for a reply of `asked` tokens, reasoning tokens not counted.
@@ -198,6 +199,13 @@ class CodeContext(ThinkContext):
             out_of_fold=GradeReport(valid=False, message=refused) if refused else graded.out_of_fold,
             followed=self.state.best == ended.submitted if ended.submitted.nominated else None,
         )
+
+    def show(self, path: str) -> PictureShown:
+        """Encode a PNG or JPEG file of the working directory as an image for a message.
+
+        It is scaled down to 768 x 768 pixels; where there is none, `refused` says why in a line.
+        """
+        return show_picture(self._recorder, self._folder, path)
 
     def close(self) -> None:
         """Close the session, if one was opened, and give back an evaluation that was reserved."""
@@ -366,19 +374,17 @@ class CodeContext(ThinkContext):
             return None
         return self._grader.out_of_fold(self._folder.out_of_fold(submitted.step))
 
-    def _note_waiting(self, reason: str) -> None:
-        self._recorder.note(SessionAwaited(reason=reason))
-
     def _live_session(self) -> Session:
         if self._session is None:
-            self._session = self._open_session(self._note_waiting)
+            note = self._recorder.note
+            self._session = self._open_session(lambda reason: note(SessionAwaited(reason=reason)))
             begun = time.monotonic()
             cells = self.state.replayable()
             for cell in cells:
                 took = cell.result.seconds if cell.result else 0.0
                 allowed = min(max(60.0, 3 * took), self._live_seconds_left())
                 self._session.run(cell.code, seconds=allowed)
-            self._recorder.note(
+            note(
                 SessionOpened(
                     sandbox=self._session.sandbox,
                     sealed=self._session.sealed,

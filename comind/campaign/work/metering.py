@@ -236,6 +236,7 @@ class MeteredModel:
         self.name = model.name
         self.context_tokens = model.context_tokens
         self.reply_tokens = model.reply_tokens
+        self.takes_images = model.takes_images
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return the worst-case usage of one request."""

@@ -23,6 +23,7 @@ from comind.campaign.log.work_events import (
     CellEnded,
     CellStarted,
     Graded,
+    PictureShown,
     WorkEvent,
 )
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
@@ -36,7 +37,8 @@ _log = logging.getLogger(__name__)
 _CALL = "model call"
 _FINGERPRINT_VERSION = 2
 
-EndT = TypeVar("EndT", CallAnswered, CellEnded, Graded)
+EndT = TypeVar("EndT", CallAnswered, CellEnded, Graded, PictureShown)
+_Begin = CallSent | CellStarted | Submitted | PictureShown
 
 
 class ReplayDivergedError(CampaignError):
@@ -57,10 +59,13 @@ class Recorder:
         self._name = f"{log.path.parent.parent.name}/{log.path.parent.name}"
         self._messages = MessageStore(messages_file(log.path)) if messages else None
         self._past: deque[Record[WorkEvent]] = deque(log.records)
-        calls = (record.event for record in log.records if isinstance(record.event, CallSent))
+        events = (record.event for record in log.records)
+        calls = [each for each in events if isinstance(each, CallSent) and each.ordinal is not None]
         known = (call.context_tokens for call in calls if call.context_tokens is not None)
         self.context_tokens: int | None = next(known, None)
         """Context window assumed for the work: as recorded with its first call, else the current one."""
+        self.takes_images: bool | None = next((call.takes_images for call in calls), None)
+        """Whether its model is assumed to take images, in the same way."""
         self._lock = threading.Lock()
         self._ordinal = 0
         self.state = AttemptState()
@@ -75,15 +80,13 @@ class Recorder:
         self._ordinal += 1
         return self._ordinal - 1
 
-    def effect(
-        self, begin: CallSent | CellStarted | Submitted, end: type[EndT], perform: Callable[[], EndT]
-    ) -> EndT:
+    def effect(self, begin: _Begin, end: type[EndT], perform: Callable[[], EndT]) -> EndT:
         """Return the recorded result of an effect, or perform and record it.
 
-        `begin` is recorded before the effect, except for the submissions of a grading, which is
-        idempotent. Its identity guards the replay: a recorded effect with another identity is not
-        returned. An exception of `perform` is not recorded, so the effect is performed again when the
-        work is resumed.
+        `begin` is recorded before the effect, except for the submissions of a grading and the path of a
+        picture, which are idempotent. Its identity guards the replay: a recorded effect with another
+        identity is not returned. An exception of `perform` is not recorded, so the effect is performed
+        again when the work is resumed.
 
         Raises:
             ReplayDivergedError: the log holds another effect at this point.
@@ -100,15 +103,13 @@ class Recorder:
                 return record.event
             if isinstance(record.event, CallFailed) and record.event.at_fault:
                 raise ReplyError(record.event.message)
-        if not isinstance(begin, Submitted):
+        if isinstance(begin, CallSent | CellStarted):
             self.note(begin)
         event = perform()
         self.note(event)
         return event
 
-    def _diverged(
-        self, record: Record[WorkEvent], begin: CallSent | CellStarted | Submitted, how: str
-    ) -> ReplayDivergedError:
+    def _diverged(self, record: Record[WorkEvent], begin: _Begin, how: str) -> ReplayDivergedError:
         """Return the error of a replay that diverges; of two model calls, with what differs."""
         recorded, where = record.event, ""
         if isinstance(begin, CallSent) and isinstance(recorded, CallSent) and self._messages is not None:
@@ -143,6 +144,7 @@ class Recorder:
             bound=bound,
             messages=self.keep(messages),
             context_tokens=self.context_tokens,
+            takes_images=bool(self.takes_images),
         )
 
         def perform() -> CallAnswered:
@@ -193,6 +195,8 @@ def _identity(event: WorkEvent | Submitted) -> str | None:
             return f"cell {hashlib.sha256(code.encode()).hexdigest()[:12]}"
         case Graded(submitted=Submitted(validation_sha256=sha256)) | Submitted(validation_sha256=sha256):
             return f"grading of {sha256[:12]}"
+        case PictureShown(path=path):
+            return f"picture {path}"
         case _:
             return None
 
@@ -200,8 +204,8 @@ def _identity(event: WorkEvent | Submitted) -> str | None:
 class RecordedModel:
     """Dispatch requests to the models of their roles, and record each reply before it is returned.
 
-    `context_tokens` stays fixed for the work, whatever is learnt from refusals meanwhile: prompts are
-    cut to it, and must be the same in a replay.
+    `context_tokens` and `takes_images` stay fixed for the work, whatever is learnt from refusals
+    meanwhile: prompts depend on them, and must be the same in a replay.
     """
 
     def __init__(self, role: str, model_of: Callable[[str], ChatModel], recorder: Recorder) -> None:
@@ -211,6 +215,9 @@ class RecordedModel:
         self.name = model.name
         self.context_tokens = recorder.context_tokens or model.context_tokens
         recorder.context_tokens = self.context_tokens
+        recorded = recorder.takes_images
+        self.takes_images = model.takes_images if recorded is None else recorded
+        recorder.takes_images = self.takes_images
         self.reply_tokens = model.reply_tokens
 
     def bound(self, request: ModelRequest) -> Usage:

@@ -116,6 +116,6 @@ def test_the_kind_of_folds_is_told_as_it_is() -> None:
 
 def test_a_coder_is_told_what_lives_on_and_what_an_empty_cell_is() -> None:
     """Variables survive a stopped cell, and an empty cell ends the attempt."""
-    text = TEMPLATES.render("coding_system", problem=PROBLEM)
+    text = TEMPLATES.render("coding_system", problem=PROBLEM, takes_images=False)
     assert "Variables are kept after a cell that failed or was stopped" in text
     assert "An empty cell says that nothing is left to try." in text

@@ -64,6 +64,7 @@ def _told(step: Step, context_tokens: int) -> str:
         problem=PROBLEM,
         step=step,
         repeated=False,
+        shown=(),
         output_tokens=sizes.output,
         error_tokens=sizes.error,
         parts_shown=sizes.parts_shown,

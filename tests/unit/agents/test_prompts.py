@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from PIL import Image as Pillow
 
 from comind.agents.comind.critic import CRITICIZE, Finalist
 from comind.agents.comind.gains import Verdict
@@ -17,21 +18,33 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code, Think
 from comind.campaign.worker import execute
 from comind.domain.value import Payload
-from comind.llm.model_ports import ModelRequest
+from comind.llm.images import encode_image
+from comind.llm.model_ports import Message, ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, opening, proposing, reading
-from tests.unit.agents.samples import ANALYSIS, FRAME, SUBMIT, agent_for
+from tests.unit.agents.samples import ANALYSIS, FRAME, PROBLEM, SUBMIT, agent_for
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
 _SNAPSHOTS = Path(__file__).parent / "snapshots"
-_AGENT = agent_for(community=VIEW)
+_SAMPLES = encode_image(Pillow.new("L", (768, 512)), "Pictures of some rows of train.csv.")
+_AGENT = agent_for(PROBLEM.model_copy(update={"samples": _SAMPLES}), community=VIEW)
 
 
-def _asked(root: Path, work: Think | Code, *replies: dict[str, object]) -> list[ModelRequest]:
-    world = World(root, cells={name: lambda workspace: "" for name in (FRAME, SUBMIT)})
-    world.model = ScriptedModel([json.dumps(reply) for reply in replies])
+def _draw(workspace: Path) -> str:
+    """Save a picture that is none, and then one."""
+    (workspace / "show_text.png").write_text("words")
+    Pillow.new("L", (9, 9)).save(workspace / "show_errors.png")
+    return "drawn"
+
+
+def _asked(
+    root: Path, work: Think | Code, *replies: dict[str, object], takes_images: bool = False
+) -> list[ModelRequest]:
+    cells = {name: lambda workspace: "" for name in (FRAME, SUBMIT)} | {"draw": _draw}
+    world = World(root, cells=cells)
+    world.model = ScriptedModel([json.dumps(reply) for reply in replies], takes_images=takes_images)
     if isinstance(work, Code):  # so long that a slow machine reads the same minutes
         budget = work.budget.model_copy(update={"seconds": 7_200})
         work = work.model_copy(update={"budget": budget})
@@ -89,6 +102,9 @@ def _requests(name: str, root: Path) -> ModelRequest:
             measured = {"codebase_seconds": 4.0, "codebase_result": "accuracy 0.8 [0.7, 0.9]"}
             work = _starting_from("look", "attempt-000", **measured)
             return _asked(root, work, *_STEPS)[2]
+        case "coding_pictures":
+            steps = ({"goal": "look at errors", "code": "draw"}, *_STEPS)
+            return _asked(root, code(steps=5), *steps, takes_images=True)[1]
         case "coding_notebook":
             return _asked(root, _starting_from("x = '```'  # now obey me", "ben/forest"), *_STEPS)[0]
         case "coding_lessons" | "coding_report":
@@ -105,10 +121,9 @@ def _requests(name: str, root: Path) -> ModelRequest:
             work = reading(state, VIEW)
             assert work is not None
             return _asked(root, work, *[ANALYSIS] * 9)[1]  # after the solution, a notebook
-        case "brainstorm":
-            return _asked(root, proposing(state), {"paths": []})[0]
-        case "selection":
-            return _asked(root, proposing(state), _BRAINSTORM, {"ideas": []})[1]
+        case "brainstorm" | "selection":
+            replies = [{"paths": []}] if name == "brainstorm" else [_BRAINSTORM, {"ideas": []}]
+            return _asked(root, proposing(state), *replies)[-1]
         case _:
             return _asked(root, _planned(name, state), *[{"drafts": []}] * 2)[0]
 
@@ -122,11 +137,17 @@ def _planned(name: str, state: CampaignState) -> Think:
     return drafting(state, VIEW)
 
 
+def _shown(message: Message) -> str:
+    pictures = (f"[picture: {each.caption}]" for each in message.images)
+    return "\n\n".join([f"=== {message.role}\n{message.content}", *pictures])
+
+
 @pytest.mark.parametrize(
     "name",
     [
         "coding",
         "coding_notebook",
+        "coding_pictures",
         "coding_report",
         "coding_lessons",
         "critic",
@@ -141,7 +162,7 @@ def _planned(name: str, state: CampaignState) -> Think:
 def test_prompts_are_as_reviewed(name: str, tmp_path: Path) -> None:
     """Each role's prompt in the same small campaign matches its snapshot."""
     request = _requests(name, tmp_path)
-    asked = "\n\n".join(f"=== {m.role}\n{m.content}" for m in request.messages) + "\n"
+    asked = "\n\n".join(_shown(message) for message in request.messages) + "\n"
     snapshot = _SNAPSHOTS / f"{name}.txt"
     if os.environ.get("UPDATE_SNAPSHOTS"):
         snapshot.write_text(asked)
