@@ -83,6 +83,8 @@ class SplitFolder:
         """Facts on the public files for prompts, cached so that all prompts have the same."""
         self.folds = root / "folds"
         """Fold assignments of train.csv, written on first use."""
+        self.train_sample = root / "sample"
+        """A sample of train.csv, written on first use."""
         self.row_files = root / "row_files"
         """The list of the files of each row, in a folder that is mounted; outside of what is hashed."""
         self.programs = self.sealed / "evaluator"
