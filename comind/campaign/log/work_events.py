@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from comind.campaign.log.older_logs import upgrade_event
-from comind.campaign.log.outcome import Outcome, Submitted
+from comind.campaign.log.outcome import Outcome, SamplePredictions, Submitted
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.metric import MetricValue, Paired
 from comind.domain.problem import PROGRAM, SOLVE
@@ -142,6 +142,10 @@ class CellEnded(Value):
     ordinal: int
     result: CellResult
     submitted: Submitted | None = None
+    sample: SamplePredictions | None = Field(default=None, exclude_if=lambda each: each is None)
+    """Of a step on the sample, in place of a pair."""
+    uses_sample: bool = Field(default=False, exclude_if=lambda uses: not uses)
+    """Whether the code of a cell that handed in uses rows of the sample (`sample_steps.py`)."""
     refused: str = ""
     """Why the named files, or with a valid pair its out-of-fold predictions, were rejected."""
     files: tuple[WrittenFile, ...] = ()
@@ -211,6 +215,25 @@ class Graded(Value):
     """Limit of the campaign's evaluations at that time."""
 
 
+class SampleGraded(Value):
+    """The grader's report on the predictions of a step on the sample."""
+
+    type: Literal["sample-graded"] = "sample-graded"
+    ordinal: int
+    predictions: SamplePredictions
+    report: GradeReport
+    gain: Paired | None = None
+    """Paired difference to the attempt's best step on the sample before it; positive is better."""
+    evaluation: int | None = None
+    evaluations: int | None = None
+    """As in `Graded`."""
+
+    @property
+    def shown(self) -> str:
+        """Its score, marked as one on the sample, or the reason for none."""
+        return f"sample {self.report.score}" if self.report.score else self.report.message
+
+
 class SessionOpened(Value):
     """An interpreter was started and, after a restart, its cells were replayed."""
 
@@ -265,6 +288,7 @@ WorkEvent = Annotated[
     | MonitorAsked
     | MonitorHeard
     | Graded
+    | SampleGraded
     | SessionOpened
     | NodeLost
     | SessionAwaited

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from comind.campaign.log.event_lines import work_line
 from comind.campaign.log.messages import MessageStore, messages_file
-from comind.campaign.log.outcome import Submitted, WorkStopped
+from comind.campaign.log.outcome import HandedIn, SamplePredictions, Submitted, WorkStopped
 from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_events import (
     CallAnswered,
@@ -23,6 +23,7 @@ from comind.campaign.log.work_events import (
     CellEnded,
     CellStarted,
     Graded,
+    SampleGraded,
     WorkEvent,
 )
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
@@ -36,7 +37,9 @@ _log = logging.getLogger(__name__)
 _CALL = "model call"
 _FINGERPRINT_VERSION = 2
 
-EndT = TypeVar("EndT", CallAnswered, CellEnded, Graded)
+EndT = TypeVar("EndT", CallAnswered, CellEnded, Graded, SampleGraded)
+Begin = CallSent | CellStarted | HandedIn
+"""What identifies an effect."""
 
 
 class ReplayDivergedError(CampaignError):
@@ -75,9 +78,7 @@ class Recorder:
         self._ordinal += 1
         return self._ordinal - 1
 
-    def effect(
-        self, begin: CallSent | CellStarted | Submitted, end: type[EndT], perform: Callable[[], EndT]
-    ) -> EndT:
+    def effect(self, begin: Begin, end: type[EndT], perform: Callable[[], EndT]) -> EndT:
         """Return the recorded result of an effect, or perform and record it.
 
         `begin` is recorded before the effect, except for the submissions of a grading, which is
@@ -100,15 +101,13 @@ class Recorder:
                 return record.event
             if isinstance(record.event, CallFailed) and record.event.at_fault:
                 raise ReplyError(record.event.message)
-        if not isinstance(begin, Submitted):
+        if not isinstance(begin, HandedIn):
             self.note(begin)
         event = perform()
         self.note(event)
         return event
 
-    def _diverged(
-        self, record: Record[WorkEvent], begin: CallSent | CellStarted | Submitted, how: str
-    ) -> ReplayDivergedError:
+    def _diverged(self, record: Record[WorkEvent], begin: Begin, how: str) -> ReplayDivergedError:
         """Return the error of a replay that diverges; of two model calls, with what differs."""
         recorded, where = record.event, ""
         if isinstance(begin, CallSent) and isinstance(recorded, CallSent) and self._messages is not None:
@@ -176,10 +175,10 @@ def _level(event: WorkEvent) -> int:
     if isinstance(event, CellEnded):
         ran = event.result.status in (CellStatus.OK, CellStatus.ERROR)
         return logging.DEBUG if ran else logging.INFO
-    return logging.DEBUG if isinstance(event, Graded) else logging.INFO
+    return logging.DEBUG if isinstance(event, Graded | SampleGraded) else logging.INFO
 
 
-def _identity(event: WorkEvent | Submitted) -> str | None:
+def _identity(event: WorkEvent | Begin) -> str | None:
     """Return what identifies an effect in a replay: a hash of request, code or submission."""
     match event:
         case CallSent(ordinal=None):
@@ -193,6 +192,10 @@ def _identity(event: WorkEvent | Submitted) -> str | None:
             return f"cell {hashlib.sha256(code.encode()).hexdigest()[:12]}"
         case Graded(submitted=Submitted(validation_sha256=sha256)) | Submitted(validation_sha256=sha256):
             return f"grading of {sha256[:12]}"
+        case (
+            SampleGraded(predictions=SamplePredictions(sha256=sha256)) | SamplePredictions(sha256=sha256)
+        ):
+            return f"grading on the sample of {sha256[:12]}"
         case _:
             return None
 
