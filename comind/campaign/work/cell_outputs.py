@@ -45,7 +45,7 @@ class SubmissionCollector:
 
         The reason is empty if the cell wrote neither file and named none. With a pair, the reason is
         about the out-of-fold predictions, which are optional. Predictions on the sample are returned
-        where there is neither a pair nor a reason.
+        where the cell wrote no file of a pair.
         """
         after = self._marks()
         fresh = {name for name in after if after[name] != self._before[name]}
@@ -63,7 +63,8 @@ class SubmissionCollector:
             else:
                 self.note = _NOT_BOTH if on_sample else ""
                 return self._with(beside, submitted, folder)
-        if reason or not on_sample:
+        pairs = {name for pair in self._pairs for name in (pair.validation, pair.test)}
+        if not on_sample or pairs & fresh:
             return None, reason
         try:
             sha256 = self._copy(_ON_SAMPLE, folder.sample_predictions(step), fresh)
