@@ -89,6 +89,10 @@ class _TaskGrader:
         """Score out-of-fold predictions for the rows of train.csv."""
         return self._grader.out_of_fold(predictions)
 
+    def sample(self, predictions: Path) -> GradeReport:
+        """Score the predictions of a step on the sample."""
+        return self._grader.sample(predictions)
+
     def check(self, test: Path) -> GradeReport:
         """Validate the schema of a test submission."""
         return self._grader.check(test)

@@ -241,8 +241,11 @@ def _in_time(
 def _with_facts(work: Think | Code, state: CampaignState) -> Think | Code:
     """Return planned work with what it is to know of resources and of what attempts measured."""
     values: dict[str, object] = {"resources": work.resources or state.resources()}
+    seen = seen_by_agents(state)
     if isinstance(work, Think) or not work.is_platform_work:
-        values["measured"] = measured_facts(seen_by_agents(state))
+        values["measured"] = measured_facts(seen)
+    if isinstance(work, Code) and not work.is_platform_work:
+        values["sample_first"] = seen.time.sample_first(work)
     return work.model_copy(update=values)
 
 

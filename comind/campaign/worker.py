@@ -312,6 +312,7 @@ def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary
         failed = cell.result.status is not CellStatus.OK
         error = cell.result.error.strip().rpartition("\n")[2][:_MESSAGE_LENGTH] if failed else ""
         score = str(cell.report.score) if cell.report and cell.report.score else ""
+        score = cell.sample.shown if cell.sample else score
         rejected = f"rejected by {cell.rejected}" if cell.rejected else ""
         result = (
             ", ".join(filter(None, [score, rejected, error])) or f"ran in {cell.result.seconds:.0f} s"

@@ -19,6 +19,7 @@ from comind.domain.community import (
     is_reference,
     submission_among,
 )
+from comind.domain.problem import SAMPLE_AT
 from comind.domain.resources import STORES
 from comind.errors import CommunityError
 from comind.system.files import hash_tree, write_atomically
@@ -135,11 +136,11 @@ def ranked_view(
 
 
 def without_reserved_owners(view: CommunityView, competition: str) -> CommunityView:
-    """Leave out items whose mount path is taken by the competition, solutions or the user's store.
+    """Leave out items whose mount path is taken by the competition, its sample, solutions or the store.
 
     A further notebook does not take that of a dataset either, whose files others would miss.
     """
-    taken = {competition, _SOLUTIONS, *STORES}
+    taken = {competition, _SOLUTIONS, PurePosixPath(SAMPLE_AT).name, *STORES}
 
     def free(item: Notebook | Dataset) -> bool:
         return item.ref.split("/")[0] not in taken

@@ -16,6 +16,7 @@ __all__ = [
     "PROGRAM",
     "ROW_FILES_AT",
     "ROW_PARTS",
+    "SAMPLE_AT",
     "SOLVE",
     "AnswerKind",
     "DataShape",
@@ -31,6 +32,8 @@ ENDPOINT_AT = "input/endpoint"
 """Folder of the socket by which programs of a cell call the model, where its agent serves them one."""
 ROW_FILES_AT = "input/row_files"
 """Folder of `row_files.csv`, the files of each row of the tables, relative to the working directory."""
+SAMPLE_AT = "input/sample"
+"""Folder of `train.csv` and `folds.csv` of a sample of the training rows, where there are many rows."""
 SOLVE = "solve"
 """The function that a submitted program defines, with the fields of an instance as named arguments."""
 PROGRAM = "solver.py"
@@ -106,6 +109,8 @@ class Problem(Task):
     """What the metric rewards."""
     folds: int = 0
     """Number of folds in `folds.csv`; 0: there is no such file."""
+    sample_rows: int = 0
+    """Rows of train.csv that `input/sample/train.csv` has, too; 0: there is no such file."""
     fold_rows: str = ""
     """The rows that a fold has, in words: rows at random, whole groups, consecutive rows."""
     held_out: str = ""

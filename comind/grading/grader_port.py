@@ -122,6 +122,13 @@ class Grader(Protocol):
         """
         ...
 
+    def sample(self, predictions: Path) -> GradeReport:
+        """Score predictions for validation rows of a step on the sample; the report has no parts.
+
+        Invalid predictions yield a report, not an error.
+        """
+        ...
+
     def check(self, test: Path) -> GradeReport:
         """Validate a test submission; the report has no score."""
         ...

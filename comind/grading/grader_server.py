@@ -6,6 +6,7 @@ listens on a Unix socket. Requests and answers are JSON objects, one a line:
 
     {"grade": [VALIDATION, TEST]}     report with the score of the first, if both are valid
     {"out_of_fold": [PREDICTIONS]}    report with the score over the predicted rows of train.csv
+    {"sample": [PREDICTIONS]}         report with the score of a step on the sample, without parts
     {"check": [TEST]}                 report without a score
     {"compare": [ONE, OTHER]}         paired comparison of two validation submissions
     {"blend": [BEST, ...]}            best weighted average of validation submissions, or why none
@@ -91,12 +92,22 @@ class SplitGrader:
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Score a validation submission and check the test submission of the same step."""
-        report = self._validation.grade(validation)
+        report = self._score(validation)
         if not report.valid:
-            return GradeReport(valid=False, message=f"{validation.name}: {report.message}")
+            return report
         schema = self._test.check(test)
         if not schema.valid:
             return GradeReport(valid=False, message=f"{test.name}: {schema.message}")
+        return report
+
+    def sample(self, predictions: Path) -> GradeReport:
+        """Score predictions of a step on the sample."""
+        return self._score(predictions).model_copy(update={"parts": ()})
+
+    def _score(self, predictions: Path) -> GradeReport:
+        report = self._validation.grade(predictions)
+        if not report.valid:
+            return GradeReport(valid=False, message=f"{predictions.name}: {report.message}")
         return report
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
@@ -185,6 +196,7 @@ def _blend(
 _VERBS: dict[str, Callable[..., Value]] = {
     "grade": lambda grader, *files: grader.grade(*files),
     "out_of_fold": lambda grader, *files: grader.out_of_fold(*files),
+    "sample": lambda grader, *files: grader.sample(*files),
     "check": lambda grader, *files: grader.check(*files),
     "compare": lambda grader, *files: grader.compare(*files),
     "blend": _blend,

@@ -31,6 +31,7 @@ from comind.system.syntax import defined_functions
 
 _NOT_AVERAGED = "programs cannot be averaged"
 _NO_ROWS = "a program predicts no rows, so there are no out-of-fold predictions"
+_NO_SAMPLE = "a program predicts no rows, so there are no steps on a sample"
 _SHOWN = 64  # development instances listed in a report
 _running = threading.Lock()
 """One program at a time: programs that run side by side would take each other's cores."""
@@ -72,6 +73,10 @@ class ProgramGrader:
     def out_of_fold(self, predictions: Path) -> GradeReport:  # noqa: ARG002 - of a grader
         """Report that there are none."""
         return GradeReport(valid=False, message=_NO_ROWS)
+
+    def sample(self, predictions: Path) -> GradeReport:  # noqa: ARG002 - of a grader
+        """Report that there are none."""
+        return GradeReport(valid=False, message=_NO_SAMPLE)
 
     def compare(self, one: Path, other: Path) -> Paired:
         """Compare two programs instance by instance; positive if the first one is better."""

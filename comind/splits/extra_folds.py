@@ -211,12 +211,20 @@ def write_folds(public: Path, split: Split, target: Path) -> None:
     Raises:
         CompetitionError: train.csv cannot be read, or the rule does not fit it.
     """
+    folds = Rule.of(split.rule).fold_numbers(read_rule_columns(public, split), split.seed)
+    write_table(pd.DataFrame({_COLUMN: folds}), target)
+
+
+def read_rule_columns(public: Path, split: Split) -> pd.DataFrame:
+    """Return the columns of `public / "train.csv"` that the split's rule needs, as text; at least one.
+
+    Raises:
+        CompetitionError: train.csv cannot be read.
+    """
     path = public / "train.csv"
     try:
         columns = read_header(path)
         used = [name for name in columns if name in split.rule.used_columns] or columns[:1]
-        train = pd.read_csv(path, usecols=used, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        return pd.read_csv(path, usecols=used, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise CompetitionError(f"{path}: {error}") from None
-    folds = Rule.of(split.rule).fold_numbers(train, split.seed)
-    write_table(pd.DataFrame({_COLUMN: folds}), target)

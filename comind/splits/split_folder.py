@@ -85,6 +85,8 @@ class SplitFolder:
         """Sample pictures or spectrograms of train.csv for models that see, cached in the same way."""
         self.folds = root / "folds"
         """Fold assignments of train.csv, written on first use."""
+        self.train_sample = root / "sample"
+        """A sample of train.csv, written on first use."""
         self.row_files = root / "row_files"
         """The list of the files of each row, in a folder that is mounted; outside of what is hashed."""
         self.programs = self.sealed / "evaluator"

@@ -12,6 +12,7 @@ from comind.campaign.loop import read_state
 from comind.campaign.work.metering import Meter, MeteredModel, ledger_of
 from comind.competitions.competition_folder import load_competition
 from comind.competitions.data import CompetitionData
+from comind.domain.problem import SAMPLE_AT
 from comind.kaggle.port import Kaggle
 from comind.kaggle.rate_limit import rate_limited
 from comind.kaggle.settings import KaggleSettings
@@ -19,6 +20,7 @@ from comind.llm.rate_limiter import RateLimiter
 from comind.programs.program_split import make_program_split
 from comind.session.choice import choose_sandbox
 from comind.splits.rule import FOLDS
+from comind.splits.sample_rows import count_sample
 from comind.splits.split_files import make_split, write_split
 from comind.splits.split_folder import Split, SplitFolder
 from comind.system.timing import ServerClock
@@ -90,11 +92,15 @@ def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolde
 def split_campaign(project: Path, campaign: str) -> SplitMade:
     """Split a campaign's competition; an existing split of the same content is reused."""
     folder = ProjectFolder(project)
-    split = create_split(folder, folder.campaign(campaign)).read()
-    facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule", "folds"})
-    folds = 0 if split.program is not None else FOLDS
+    made = create_split(folder, folder.campaign(campaign))
+    split = made.read()
+    facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule", "folds", "sample_rows"})
     rule = f"{split.rule.kind}: {split.rule_reason}{_confidence(split)}"
-    return SplitMade(**facts, rule=rule, folds=folds)
+    if split.program is not None:
+        return SplitMade(**facts, rule=rule)
+    is_free = f"input/{split.competition}" != SAMPLE_AT
+    sample_rows = count_sample(made.public, split) if is_free else 0
+    return SplitMade(**facts, rule=rule, folds=FOLDS, sample_rows=sample_rows)
 
 
 def _confidence(split: Split) -> str:

@@ -23,10 +23,9 @@ from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.work.questions import Questions, asked_in_vain
 from comind.campaign.worker import Dependencies, execute
 from comind.community.snapshot import SnapshotFolder
-from comind.competitions.row_file_list import ROW_FILES, write_row_files
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
-from comind.domain.problem import ENDPOINT_AT, FITTED_AT, FOLDS_AT, PROGRAM, ROW_FILES_AT, Problem
+from comind.domain.problem import ENDPOINT_AT, FITTED_AT, PROGRAM, Problem
 from comind.errors import CampaignError
 from comind.grading.blending.averaging import KEPT
 from comind.grading.grader_port import CampaignGrader, Grader
@@ -40,12 +39,13 @@ from comind.programs.program_grader import ProgramGrader
 from comind.session.choice import choose_sandbox
 from comind.session.session_ports import CellResult, Input, Sandbox, Session
 from comind.session.user_store import store_inputs
-from comind.splits.extra_folds import FOLDS_FILE, make_fold, write_folds
+from comind.splits.extra_folds import make_fold
 from comind.splits.refit_rows import write_refit_rows
 from comind.splits.split_folder import SplitFolder
 from comind.wiring.agents import agent_class, agent_mounts, runs_own_code, validate_parameters
 from comind.wiring.local_sessions import LocalSessions, counted
 from comind.wiring.models import build_embedder, build_model, settings_for
+from comind.wiring.row_inputs import RowFolders
 from comind.wiring.session_provider import SessionProvider
 
 
@@ -87,7 +87,6 @@ class CampaignRuntime:
         self._ends_at = time.monotonic() + state.seconds_left()
         self._models: dict[ModelSettings, ChatModel] = {}
         self._models_lock = threading.Lock()
-        self._folds_lock = threading.Lock()
         self._state = state
 
     @cached_property
@@ -103,7 +102,8 @@ class CampaignRuntime:
         """The competition without its labels, as agents see it."""
         asked = agent_class(self.spec).needs_model(self.spec.parameters)
         found = describe_problem(self.split_folder, count_tokens if asked else None)
-        return found.model_copy(update={"folds": self.split.folds})
+        given = {"folds": self.split.folds, "sample_rows": self.split.sample_rows}
+        return found.model_copy(update=given)
 
     @cached_property
     def agent(self) -> Agent:
@@ -134,7 +134,7 @@ class CampaignRuntime:
     def hand_in(self) -> HandIn:
         """What cells hand in: predictions or, where rows are instances, a program."""
         if self.split.program is None:
-            return FilesHandedIn()
+            return FilesHandedIn(sample=self.split.sample_rows > 0)
         return ProgramHandedIn(self._program_grader.try_out)
 
     @cached_property
@@ -252,33 +252,28 @@ class CampaignRuntime:
         """Return the grader of a fold of the split; 0 is the split itself."""
         return self.grader.fold(fold) if fold else self.grader
 
-    def _rows(self, work: Code, folder: WorkFolder) -> tuple[Path, Path, Path]:
-        """Return the public folder for an attempt, and folders for the folds and the files of its rows.
-
-        The rows are the split's, a fold's or, for a refit, all labelled ones.
-        """
+    def _rows(self, work: Code, folder: WorkFolder) -> RowFolders:
+        """Return the folders of the split's rows, a fold's or, for a refit, of all labelled ones."""
         if self.split.program is not None:
-            return self.split_folder.public, self.split_folder.folds, self.split_folder.row_files
+            return RowFolders.of_split(self.split_folder)
         if work.operator is Operator.REFIT:
-            public = self._all_labelled_rows(work, folder)
-            return public, folder.root / "input-folds", folder.root / "input-row-files"
+            return RowFolders.of_refit(self._all_labelled_rows(work, folder), folder.root)
         split = make_fold(self.split_folder, work.fold) if work.fold else self.split_folder
-        return split.public, split.folds, split.row_files
+        return RowFolders.of_split(split)
 
     def public_folder(self, work: Code, folder: WorkFolder) -> Path:
         """Return the public data that an attempt's code reads."""
-        return self._rows(work, folder)[0]
+        return self._rows(work, folder).public
 
     def _inputs(self, work: Code, folder: WorkFolder, instead: Path | None = None) -> tuple[Input, ...]:
-        public, folds, row_files = self._rows(work, folder)
+        rows = self._rows(work, folder)
         find = self._refit if work.operator is Operator.REFIT else self._solution
         mounted = (
             self._item(given, folder.root.name) if "/" in given else find(given) for given in work.inputs
         )
         return (
-            Input(instead or public, f"input/{self.spec.competition}"),
-            *self._folds(public, folds),
-            *(() if instead or self.split.program else (self._row_files(public, row_files),)),
+            Input(instead or rows.public, f"input/{self.spec.competition}"),
+            *rows.inputs(self.split, self.split_folder.read(), row_files=instead is None),
             *(found for found in mounted if found is not None),
             *store_inputs(self.spec.store),
             *self._of_agent(work, folder),
@@ -299,27 +294,6 @@ class CampaignRuntime:
         place, root = (self.project.root / folder).resolve(), self.project.root.resolve()
         inside = place.is_relative_to(root) and (place / "pyvenv.cfg").is_file()
         return inside and self.project.overlapping(place) is None
-
-    def _folds(self, public: Path, folds: Path) -> tuple[Input, ...]:
-        """Return the folder with the fold numbers of the rows in `public`, written on first use.
-
-        Empty in campaigns of versions without folds.
-        """
-        if not self.split.folds:
-            return ()
-        with self._folds_lock:
-            if not (folds / FOLDS_FILE).is_file():
-                write_folds(public, self.split_folder.read(), folds / FOLDS_FILE)
-        return (Input(folds, FOLDS_AT),)
-
-    def _row_files(self, public: Path, folder: Path) -> Input:
-        """Return the folder with the list of the files of rows in `public`, written on first use."""
-        with self._folds_lock:
-            if not (folder / ROW_FILES).is_file():
-                split = self.split_folder.read()
-                ids = split.id_columns, split.train_id_columns
-                write_row_files(public, *ids, folder / ROW_FILES)
-        return Input(folder, ROW_FILES_AT)
 
     def _members(self, work: Code) -> tuple[Input, ...]:
         """Return the submissions that a blend averages; its script and its refit recompute them."""

@@ -197,3 +197,17 @@ def test_an_attempt_that_reads_labels_is_found_there(tmp_path: Path) -> None:
         assert grader.coded(steps).reasons == ()
     finally:
         grader.stop()
+
+
+def test_predictions_of_a_step_on_the_sample_are_scored_alone(
+    grader: GraderProcess, tmp_path: Path
+) -> None:
+    """They need no test submission and get no parts; invalid ones get a reason."""
+    predictions = tmp_path / "sample_predictions.csv"
+    [form] = tmp_path.glob("splits/*/public/sample_validation_submission.csv")
+    predictions.write_bytes(form.read_bytes())
+    report = grader.sample(predictions)
+    assert report.score is not None
+    assert report.parts == ()
+    predictions.write_text("id\n")
+    assert grader.sample(predictions).message.startswith("sample_predictions.csv: ")

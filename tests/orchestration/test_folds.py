@@ -105,6 +105,33 @@ def test_each_kind_of_work_has_the_list_of_its_files(tmp_path: Path, operator: O
     assert (left > rows) == (operator is Operator.REFIT)
 
 
+_SAMPLE = """
+import pandas as pd
+train, sample = (pd.read_csv(f"input/{name}/train.csv") for name in ("small", "sample"))
+assert set(sample["id"]) < set(train["id"])
+assert list(sample.columns) == list(train.columns)
+assert len(pd.read_csv("input/sample/folds.csv")) == len(sample)
+print(len(sample))
+"""
+
+
+@pytest.mark.parametrize("operator", [Operator.DRAFT, Operator.FOLD, Operator.REFIT])
+def test_each_kind_of_work_has_a_sample_of_its_rows(tmp_path: Path, operator: Operator) -> None:
+    """A script that reads the sample finds one of its own train.csv; the split knows how large it is."""
+    runtime = runtime_with_split(tmp_path / "project", competition_folder(tmp_path, rows=4_000))
+    assert runtime.problem.sample_rows == runtime.split.sample_rows == 360
+    script = {"session": "script"} if operator is not Operator.DRAFT else {}
+    fold = int(operator is Operator.FOLD)
+    work = code().model_copy(update={"operator": operator, "fold": fold, **script})
+    session = runtime.open_session(work, runtime.folder.work(f"{operator.value}-000"))
+    try:
+        result = session.run(_SAMPLE, seconds=60)
+    finally:
+        session.close()
+    assert result.status is CellStatus.OK, result.error
+    assert int(result.output) == (400 if operator is Operator.REFIT else 360)
+
+
 _ATTACK = """
 import os, sys
 found, walked = [], set()

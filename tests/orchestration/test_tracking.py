@@ -44,6 +44,7 @@ from comind.campaign.log.work_events import (
     WorkEvent,
 )
 from comind.campaign.loop import Campaign
+from comind.campaign.work.hand_in import FilesHandedIn
 from comind.domain.spend import Budget, Spend
 from comind.errors import OrchestrationError
 from comind.eventlog.log import EventLog
@@ -52,10 +53,11 @@ from comind.llm.model_ports import ModelReply, Usage
 from comind.servers.tool_servers import free_port
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.health import answers
+from comind.testing import ScriptedModel
 from tests.e2e.command import begin_tracking
 from tests.unit.campaign.blending import BlendingWorld, program
 from tests.unit.campaign.samples import code, score, scored
-from tests.unit.campaign.world import World, hand_in
+from tests.unit.campaign.world import World, hand_in, on_sample, reply
 
 _SPLIT = SplitMade(
     key="demo-1",
@@ -327,6 +329,20 @@ def test_parts_of_a_score_are_curves(tmp_path: Path) -> None:
         "step/part/target/___x _mm_": (0.5, 1),
         "step/part/target/ÿ_2": (0.25, 1),
     }
+
+
+def test_scores_on_the_sample_are_metrics_of_their_own(tmp_path: Path) -> None:
+    """No curve of full scores has one."""
+    cells = {"good": hand_in("0.9"), "better": on_sample("0.99")}
+    world = World(tmp_path, cells=cells, hand_in=FilesHandedIn(sample=True))
+    world.model = ScriptedModel([reply("good"), reply("better")])
+    campaign = world.campaign(iterations=0)
+    campaign.record(_SPLIT)
+    world.run(campaign)
+    CampaignTracker(tmp_path, world.folder.name).sync()
+    (run,) = (run for run in _everything(tmp_path) if run["name"] == "attempt-000")
+    found = {name: [each[0] for each in history] for name, history in run["metrics"].items()}
+    assert (found["step/score"], found["step/sample_score"], found["score"]) == ([0.9], [0.99], [0.9])
 
 
 def test_out_of_fold_scores_and_predictions_are_tracked(tmp_path: Path) -> None:

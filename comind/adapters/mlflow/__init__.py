@@ -12,9 +12,10 @@ Names that all agents share:
                               halstead_volume halstead_difficulty halstead_effort;
                               per step: step/score step/score_low step/score_high step/seconds
                               step/failed; of the score's parts: step/part/<by>/<name>; where there are
-                              out-of-fold predictions, out_of_fold and step/out_of_fold, each with
-                              _low and _high; of a program's metrics.jsonl: training/<name>; of its
-                              session: system/cores_used system/memory_usage_megabytes
+                              out-of-fold predictions, out_of_fold and step/out_of_fold, of steps on
+                              the sample step/sample_score, each with _low and _high; of a program's
+                              metrics.jsonl: training/<name>; of its session:
+                              system/cores_used system/memory_usage_megabytes
                               system/gpu_utilization_percentage system/gpu_memory_usage_megabytes
     tags of an attempt        comind.title comind.operator comind.parents comind.sandbox comind.sealed
                               comind.threads comind.failure comind.failure_message comind.rejected;

@@ -17,6 +17,7 @@ from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import (
     CellEnded,
     Graded,
+    SampleGraded,
     SessionOpened,
     WorkEnded,
     WorkEvent,
@@ -112,6 +113,9 @@ class AttemptTracker:
                 values = score_values(report.score, "step/score") | _part_values(report.parts)
                 if out_of_fold is not None and out_of_fold.score is not None:
                     values |= score_values(out_of_fold.score, "step/out_of_fold")
+                return points(values, record, step=self._log.state.steps)
+            case SampleGraded(report=report) if report.score is not None:
+                values = score_values(report.score, "step/sample_score")
                 return points(values, record, step=self._log.state.steps)
             case SessionOpened() as session:
                 facts = {"comind.sandbox": session.sandbox, "comind.sealed": session.sealed}

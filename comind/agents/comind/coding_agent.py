@@ -14,6 +14,7 @@ from comind.agents.comind.shared_solutions import memo_of
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import CODING, CodingFacts
 from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.sample_steps import best_on_sample, takes_long
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import PictureShown, SubmissionNames
 from comind.campaign.work.context import CodeContext
@@ -122,6 +123,7 @@ def implement(
         most_tokens=sizes.steps,
     )
     refusals, last_error, without_gain = 0, "", 0
+    may_offer = problem.sample_rows > 0 and not work.sample_first
     while context.steps_left > 0 and _has_time(context) and without_gain < settings.patience:
         prompt = ModelRequest(
             role=work.role, messages=conversation.messages, max_tokens=sizes.cell_reply
@@ -147,8 +149,12 @@ def implement(
         error = _last_error_line(step)
         repeated = bool(error) and error == last_error
         step = replace(step, neighbours=()) if alone else step
+        offers = may_offer and takes_long(step.result.seconds, work.budget.seconds)
+        may_offer = may_offer and not offers
         shown, room = _shown(step, context), conversation.room
-        feedback = _feedback(problem, step, context, sizes, room, repeated=repeated, shown=shown)
+        feedback = _feedback(
+            problem, step, context, sizes, room, repeated=repeated, shown=shown, offers_sample=offers
+        )
         best = answer.value.code if context.state.best != before else ""
         line, images = _summary(answer.value.goal, step, context), [each.image for each in shown]
         conversation.add(Turn(answer.text, feedback, line, best, tuple(filter(None, images))))
@@ -261,6 +267,7 @@ def _task_messages(
         reply_tokens=context.reply_tokens(sizes.cell_reply),
         submit=submit,
         large=large,
+        sample_first=work.sample_first,
         time=format_duration(work.budget.seconds),
         seconds=min(work.budget.cell_seconds, work.budget.seconds),
     )
@@ -308,6 +315,8 @@ def _summary(goal: str, step: Step, context: CodeContext) -> str:
         parts.append(f"scored {step.report.score}")
         if step.out_of_fold is not None and step.out_of_fold.score is not None:
             parts.append(f"out of fold {step.out_of_fold.score.shown}")
+    elif step.sample is not None:
+        parts.append(step.sample.shown)
     elif step.report is not None or step.refused:
         parts.append(f"not scored: {step.report.message if step.report else step.refused}")
     if step.files:
@@ -333,17 +342,14 @@ def _feedback(
     context: CodeContext,
     sizes: Sizes,
     room: int,
-    *,
-    repeated: bool,
-    shown: Sequence[PictureShown],
+    **more: object,
 ) -> str:
+    """Return the answer to a step; `more` are further facts of its template."""
     most = int(_SHOWN_SHARE * room)
     return TEMPLATES.render(
         "coding_feedback",
         problem=problem,
         step=step,
-        repeated=repeated,
-        shown=shown,
         output_tokens=min(sizes.output, most),
         error_tokens=min(sizes.error, most),
         parts_shown=sizes.parts_shown,
@@ -351,7 +357,9 @@ def _feedback(
         best=context.state.best_score,
         nominated=context.state.nominated,
         leader=context.state.leader_score,
+        best_on_sample=best_on_sample(context.state.cells),
         left=_left(context),
+        **more,
     )
 
 

@@ -54,6 +54,8 @@ class SplitMade(Value):
     """A line for each way in which validation is easier than test."""
     folds: int = 0
     """Number of cross-validation folds in the fold vector that attempts get; 0 (older logs): none."""
+    sample_rows: int = Field(default=0, exclude_if=lambda rows: not rows)
+    """Rows of the sample of train.csv that attempts get; 0: none, as in older logs."""
     program: ProgramLimits | None = Field(default=None, exclude_if=lambda limits: limits is None)
     """Where submissions are programs, and rows instances."""
 

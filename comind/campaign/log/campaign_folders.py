@@ -64,6 +64,10 @@ class WorkFolder:
         """Return the path of the out-of-fold predictions for rows of train.csv; optional."""
         return self.submissions(step) / "out_of_fold.csv"
 
+    def sample_predictions(self, step: int) -> Path:
+        """Return the path of the predictions for the validation rows of a step on the sample."""
+        return self.submissions(step) / "sample_predictions.csv"
+
     def test_submission(self, step: int) -> Path:
         """Return the path of the predictions for the test rows, or of the program."""
         return _program_or(self.submissions(step) / "submission.csv")

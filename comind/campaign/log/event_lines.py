@@ -30,6 +30,7 @@ from comind.campaign.log.work_events import (
     MonitorHeard,
     NodeLost,
     RequestFailed,
+    SampleGraded,
     SessionAwaited,
     SessionOpened,
     WorkEvent,
@@ -133,6 +134,8 @@ def work_line(event: WorkEvent, state: AttemptState) -> str:
             return f"step {state.steps} failed: {one_line(error_line(result.error), _ERROR_SHOWN)}"
         case CellEnded(refused=refused, submitted=None) if refused:
             return f"step {state.steps} not scored: {refused}"
+        case SampleGraded(report=report):
+            return f"step {state.steps}, on the sample: {_verdict(report)}"
         case RequestFailed() | CallFailed() | MonitorHeard(reply=None) as failed:
             return _failed_call(failed)
         case Graded(report=report, out_of_fold=folds):

@@ -20,7 +20,9 @@ __all__ = [
     "Execution",
     "Failure",
     "FailureCause",
+    "HandedIn",
     "Outcome",
+    "SamplePredictions",
     "Submitted",
     "ThinkOutcome",
     "WorkStopped",
@@ -113,6 +115,17 @@ class Submitted(Value):
     """Of its predictions for rows of train.csv; empty if it wrote none that could be read."""
     nominated: bool = False
     """Whether the step nominated this pair as the attempt's result."""
+
+
+class SamplePredictions(Value):
+    """Content hash of the predictions of a step on the sample, for the validation rows alone."""
+
+    step: int
+    sha256: str
+
+
+HandedIn = Submitted | SamplePredictions
+"""What a step hands in."""
 
 
 class ThinkOutcome(Value):

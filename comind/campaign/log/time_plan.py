@@ -7,6 +7,7 @@ from statistics import median
 from comind.campaign.log.campaign_events import SplitMade
 from comind.campaign.log.campaign_spec import CampaignSpec
 from comind.campaign.log.refit_gain import not_worth_it
+from comind.campaign.log.sample_steps import takes_long
 from comind.campaign.log.solutions_read import refit_order
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import WorkItems
@@ -134,6 +135,17 @@ class TimePlan:
             steps=self.spec.steps,
             cell_seconds=max(1.0, min(self.spec.cell_seconds, seconds)),
         )
+
+    def sample_first(self, work: Code) -> bool:
+        """Return whether an attempt is told of the sample: one full run is expected to take long.
+
+        Expected is what the program took that it starts from, else the best one so far.
+        """
+        took = work.draft.codebase_seconds
+        if took is None:
+            took = self.code_seconds(self.best) if self.best else 0.0
+        rows = self.split.sample_rows if self.split else 0
+        return rows > 0 and takes_long(took, work.budget.seconds)
 
     def shortage(self, work: Think | Code) -> str:
         """Return why there is no time for `work`, in one line; empty if there is.

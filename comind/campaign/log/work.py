@@ -81,6 +81,9 @@ class Code(Value):
     """Compute and packages; filled in by the platform. None in old logs."""
     measured: FactSheet = Field(default=FactSheet(), exclude_if=lambda sheet: not sheet.facts)
     """As in `Think`."""
+    sample_first: bool = Field(default=False, exclude_if=lambda first: not first)
+    """Whether one full run is expected to take so much of its time that it is told of the sample of the
+    training rows; filled in by the platform."""
     blend: Blend | None = None
     """What is averaged; only of a blend and of its refit."""
     fold: int = 0

@@ -6,12 +6,12 @@ have only the second. Calls while a cell runs, by its monitor or by its programs
 replay returns the cell's end.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from comind.campaign.log.older_logs import upgrade_event
-from comind.campaign.log.outcome import Outcome, Submitted
+from comind.campaign.log.outcome import Outcome, SamplePredictions, Submitted
 from comind.domain.environment import FetchedInputs, Machine
 from comind.domain.image import Image
 from comind.domain.metric import MetricValue, Paired
@@ -20,7 +20,7 @@ from comind.domain.value import AnyText, Value
 from comind.grading.grader_port import GradeReport
 from comind.llm.model_ports import ModelReply, Usage
 from comind.session.evidence import Evidence
-from comind.session.session_ports import CellResult
+from comind.session.session_ports import CellResult, Session
 from comind.system.syntax import defined_functions
 
 MONITOR_ROLE = "monitor"
@@ -146,6 +146,10 @@ class CellEnded(Value):
     ordinal: int
     result: CellResult
     submitted: Submitted | None = None
+    sample: SamplePredictions | None = Field(default=None, exclude_if=lambda each: each is None)
+    """Of a step on the sample, in place of a pair."""
+    uses_sample: bool = Field(default=False, exclude_if=lambda uses: not uses)
+    """Whether the code of a cell that handed in uses rows of the sample (`sample_steps.py`)."""
     refused: str = ""
     """Why the named files, or with a valid pair its out-of-fold predictions, were rejected."""
     files: tuple[WrittenFile, ...] = ()
@@ -228,6 +232,25 @@ class PictureShown(Value):
     """Why there is no image."""
 
 
+class SampleGraded(Value):
+    """The grader's report on the predictions of a step on the sample."""
+
+    type: Literal["sample-graded"] = "sample-graded"
+    ordinal: int
+    predictions: SamplePredictions
+    report: GradeReport
+    gain: Paired | None = None
+    """Paired difference to the attempt's best step on the sample before it; positive is better."""
+    evaluation: int | None = None
+    evaluations: int | None = None
+    """As in `Graded`."""
+
+    @property
+    def shown(self) -> str:
+        """Its score, marked as one on the sample, or the reason for none."""
+        return f"sample {self.report.score}" if self.report.score else self.report.message
+
+
 class SessionOpened(Value):
     """An interpreter was started and, after a restart, its cells were replayed."""
 
@@ -246,6 +269,21 @@ class SessionOpened(Value):
     """What the node fetched; None for the driver's own."""
     waited: float = 0.0
     """Seconds until the first session was open, which the attempt's time does not count."""
+
+    @classmethod
+    def of(cls, session: Session, cells: int, seconds: float) -> Self:
+        """Return the event of a session in which so many cells were replayed, in so many seconds."""
+        return cls(
+            sandbox=session.sandbox,
+            sealed=session.sealed,
+            replayed_cells=cells,
+            replayed_seconds=round(seconds, 3) if cells else 0.0,
+            threads=session.threads,
+            node=session.node,
+            machine=session.machine,
+            fetched=session.fetched,
+            waited=round(session.waited, 3),
+        )
 
 
 class SessionAwaited(Value):
@@ -283,6 +321,7 @@ WorkEvent = Annotated[
     | MonitorHeard
     | Graded
     | PictureShown
+    | SampleGraded
     | SessionOpened
     | NodeLost
     | SessionAwaited

@@ -25,6 +25,7 @@ from comind.campaign.log.work_events import (
     NodeLost,
     PictureShown,
     RequestFailed,
+    SampleGraded,
     SessionAwaited,
     SessionOpened,
     SubmissionNames,
@@ -128,6 +129,10 @@ class CellRun(Cell):
     """The grader's report on its out-of-fold predictions."""
     gain: Paired | None = None
     """Paired difference to the attempt's previous leader; positive is better."""
+    sample: SampleGraded | None = None
+    """Of a step on the sample: how that was graded."""
+    uses_sample: bool = False
+    """Whether it handed in what rows of the sample are used for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +262,7 @@ def _apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
             return _started(state, started, record.at)
         case CellEnded() as ended:
             return _ended(state, ended, record.at)
-        case Graded() as graded:
+        case Graded() | SampleGraded() as graded:
             return _graded(state, graded)
         case SessionAwaited() | SessionOpened() | NodeLost() as session:
             return _session(state, session)
@@ -358,16 +363,19 @@ def _ended(state: AttemptState, ended: CellEnded, at: datetime) -> AttemptState:
     cell = state.open_cell
     if cell is None:
         return state
-    cell = replace(cell, ended=at, result=ended.result, submitted=ended.submitted, refused=ended.refused)
-    return replace(state, cells=state.cells.put(cell.number, cell))
+    taken = {name: getattr(ended, name) for name in ("result", "submitted", "refused", "uses_sample")}
+    return replace(state, cells=state.cells.put(cell.number, replace(cell, ended=at, **taken)))
 
 
-def _graded(state: AttemptState, graded: Graded) -> AttemptState:
+def _graded(state: AttemptState, graded: Graded | SampleGraded) -> AttemptState:
     if graded.evaluation is not None:
         over = graded.evaluation == graded.evaluations
         spend = state.spend + Spend(evaluations=1)
         state = replace(state, spend=spend, evaluations_over=over)
     cell, rejected = state.cells.last, ""
+    if isinstance(graded, SampleGraded):
+        assert cell is not None, "it ran before it was graded"
+        return replace(state, cells=state.cells.put(cell.number, replace(cell, sample=graded)))
     if cell is not None and cell.submitted == graded.submitted:
         folds, gain, rejected = graded.out_of_fold, graded.gain, cell.rejected
         cell = replace(cell, report=graded.report, out_of_fold=folds, gain=gain)
@@ -383,17 +391,11 @@ def _graded(state: AttemptState, graded: Graded) -> AttemptState:
         nominated = state.nominated and not first
         state = replace(state, leader_score=score, leader=graded.submitted, nominated=nominated)
     if graded.submitted.nominated:
-        chosen = leads or _within_noise(graded.gain)
+        chosen = leads or (graded.gain is not None and graded.gain.tie)
     else:
-        chosen = leads and not (state.nominated and _within_noise(graded.nominee))
+        near = graded.nominee is not None and graded.nominee.tie
+        chosen = leads and not (state.nominated and near)
     if not chosen:
         return state
-    nominated = graded.submitted.nominated
-    return replace(
-        state, best_score=score, best=graded.submitted, nominated=nominated, rejected=rejected
-    )
-
-
-def _within_noise(difference: Paired | None) -> bool:
-    """Return whether a step is known to be within noise of the leader."""
-    return difference is not None and difference.tie
+    pick = graded.submitted
+    return replace(state, best_score=score, best=pick, nominated=pick.nominated, rejected=rejected)

@@ -13,8 +13,9 @@ from statistics import median
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work_state import AttemptState
-from comind.domain.metric import MetricValue, selection_optimism
+from comind.domain.metric import MetricValue, Paired, selection_optimism
 from comind.domain.revealed_bits import PAIRED_BITS, grading_bits, table_bits
+from comind.grading.grader_port import GradeReport
 from comind.system.plurals import quantity
 
 _FEW_GRADINGS = 5  # with fewer, selection has hardly any effect
@@ -26,7 +27,8 @@ class Tuning:
     """Use of the validation rows by a campaign; differences are in units of the metric."""
 
     gradings: int = 0
-    """Number of submissions scored on the validation rows, over all steps of all attempts."""
+    """Number of submissions scored on the validation rows, over all steps of all attempts, also of those
+    on the sample."""
     out_of_fold: int = 0
     """Number of scored out-of-fold predictions, which do not use the validation rows."""
     rows: int = 0
@@ -84,7 +86,7 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
     error = _error(state, graded.values())
     behind = [abs(best[0].value - each.value) for each in best if each != best[0]] if best else []
     return Tuning(
-        gradings=sum(1 for each in graded.values() for _ in _scores(each)),
+        gradings=sum(1 for each in graded.values() for _ in _gradings(each)),
         out_of_fold=sum(cell.out_of_fold is not None for each in graded.values() for cell in each.cells),
         rows=state.split.validation_rows if state.split else 0,
         bits=_bits(state, attempts),
@@ -98,19 +100,26 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
 
 
 def _scores(state: AttemptState) -> Iterator[MetricValue]:
-    """Yield the scores of all graded steps."""
+    """Yield the scores of all graded steps, except those on the sample, which are never the best."""
     for cell in state.cells:
         if cell.report is not None and cell.report.score is not None:
             yield cell.report.score.value
+
+
+def _gradings(state: AttemptState) -> Iterator[tuple[GradeReport, Paired | None]]:
+    """Yield the reports with a score, also of steps on the sample, each with its paired difference."""
+    for cell in state.cells:
+        if cell.report is not None and cell.report.score is not None:
+            yield cell.report, cell.gain
+        if cell.sample is not None and cell.sample.report.score is not None:
+            yield cell.sample.report, cell.sample.gain
 
 
 def _bits(state: CampaignState, attempts: Sequence[AttemptState]) -> float:
     """Return what agents' scores, differences, parts and order, and tables of errors, reveal."""
     ended = [each.outcome for each in attempts]
     gains = sum(isinstance(each, CodeOutcome) and each.gain is not None for each in ended)
-    graded = [
-        cell for each in attempts for cell in each.cells if cell.report is not None and cell.report.score
-    ]
+    graded = [found for each in attempts for found in _gradings(each)]
     newest = state.compared
     table = table_bits(len(newest.attempts)) if newest is not None and not newest.reason else 0.0
     return (
@@ -119,12 +128,10 @@ def _bits(state: CampaignState, attempts: Sequence[AttemptState]) -> float:
         + math.fsum(
             grading_bits(
                 number,
-                sum(len(part.worst) for part in cell.report.parts if not part.public)
-                if cell.report
-                else 0,
-                paired=cell.gain is not None,
+                sum(len(part.worst) for part in report.parts if not part.public),
+                paired=gain is not None,
             )
-            for number, cell in enumerate(graded, 1)
+            for number, (report, gain) in enumerate(graded, 1)
         )
     )
 

@@ -181,7 +181,8 @@ def _call_line(call: Call) -> dict[str, Any]:
 
 
 def _cell_line(cell: CellRun) -> dict[str, Any]:
-    result, report = cell.result, cell.report
+    result, report = cell.result, cell.sample.report if cell.sample else cell.report
+    score = str(report.score) if report and report.score else None
     return {
         "event": "cell",
         "step": cell.step,
@@ -189,7 +190,9 @@ def _cell_line(cell: CellRun) -> dict[str, Any]:
         "status": result.status.value if result else "running",
         "seconds": round(result.seconds, 1) if result else None,
         "error": result.error.strip().rpartition("\n")[2] if result and result.error else None,
-        "score": str(report.score) if report and report.score else None,
+        "score": None if cell.sample else score,
+        "sample_score": score if cell.sample else None,
+        "uses_sample": cell.uses_sample,
         "rejected": f"by {cell.rejected}" if cell.rejected else None,
         "refused": (report.message if report and not report.valid else cell.refused) or None,
     }

@@ -1,9 +1,11 @@
-"""Collect the files that a cell wrote: its pair of submissions, and a listing of all others.
+"""Collect the files that a cell wrote: its submissions, and a listing of all others.
 
 Two files of the same cell belong to the pair:
 
     out_of_fold.csv   predictions for rows of train.csv, in the format of a submission
     nominated.txt     nominates the pair as the attempt's pick, whatever it contains
+
+A cell without a pair may hand in `sample_predictions.csv`, as a step on the sample.
 """
 
 import hashlib
@@ -11,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import WorkFolder
-from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.outcome import HandedIn, SamplePredictions, Submitted
 from comind.campaign.log.work_events import SubmissionNames, WrittenFile
 from comind.errors import SubmissionError
 from comind.session.workspace import walk_files
@@ -21,6 +23,8 @@ SUBMISSION_BYTES = 512 << 20
 
 _OUT_OF_FOLD = "out_of_fold.csv"
 _NOMINATION = "nominated.txt"
+_ON_SAMPLE = "sample_predictions.csv"
+_NOT_BOTH = f"{_ON_SAMPLE} was not scored, as this cell handed in a pair of submissions"
 
 
 class SubmissionCollector:
@@ -29,24 +33,25 @@ class SubmissionCollector:
     Looks for the names that the model gave, then for the default ones.
     """
 
-    note = ""
-
-    def __init__(self, workspace: Path, named: SubmissionNames | None) -> None:
-        """Record the status of the files before the cell runs."""
-        self._workspace = workspace
+    def __init__(self, workspace: Path, named: SubmissionNames | None, *, sample: bool = False) -> None:
+        """Record the status of the files before the cell runs; with `sample` there are steps on one."""
+        self._workspace, self._sample, self.note = workspace, sample, ""
         self._named = named
         self._pairs = [named, SubmissionNames()] if named else [SubmissionNames()]
         self._before = self._marks()
 
-    def collect(self, folder: WorkFolder, step: int) -> tuple[Submitted | None, str]:
+    def collect(self, folder: WorkFolder, step: int) -> tuple[HandedIn | None, str]:
         """Copy the files that the cell wrote to `folder`; return the pair, and why a file was rejected.
 
         The reason is empty if the cell wrote neither file and named none. With a pair, the reason is
-        about the out-of-fold predictions, which are optional.
+        about the out-of-fold predictions, which are optional. Predictions on the sample are returned
+        where the cell wrote no file of a pair.
         """
         after = self._marks()
         fresh = {name for name in after if after[name] != self._before[name]}
-        beside = {name for name in fresh & {_OUT_OF_FOLD, _NOMINATION} if after[name] is not None}
+        optional = {_OUT_OF_FOLD, _NOMINATION, _ON_SAMPLE}
+        beside = {name for name in fresh & optional if after[name] is not None}
+        on_sample = self._sample and _ON_SAMPLE in beside
         reason = ""
         for pair in self._pairs:
             if pair is not self._named and not fresh & {pair.validation, pair.test}:
@@ -56,8 +61,16 @@ class SubmissionCollector:
             except SubmissionError as error:
                 reason = reason or str(error)
             else:
+                self.note = _NOT_BOTH if on_sample else ""
                 return self._with(beside, submitted, folder)
-        return None, reason
+        pairs = {name for pair in self._pairs for name in (pair.validation, pair.test)}
+        if not on_sample or pairs & fresh:
+            return None, reason
+        try:
+            sha256 = self._copy(_ON_SAMPLE, folder.sample_predictions(step), fresh)
+        except SubmissionError as error:
+            return None, str(error)
+        return SamplePredictions(step=step, sha256=sha256), ""
 
     def _take(self, pair: SubmissionNames, fresh: set[str], folder: WorkFolder, step: int) -> Submitted:
         validation = self._copy(pair.validation, folder.validation_submission(step), fresh)
@@ -88,7 +101,7 @@ class SubmissionCollector:
     def _marks(self) -> dict[str, object]:
         """Return the status of each file that may be submitted; it changes with every write."""
         pairs = (name for pair in self._pairs for name in (pair.validation, pair.test))
-        names = dict.fromkeys((*pairs, _OUT_OF_FOLD, _NOMINATION))
+        names = dict.fromkeys((*pairs, _OUT_OF_FOLD, _NOMINATION, _ON_SAMPLE))
         return {name: file_status(self._workspace / name) for name in names}
 
 

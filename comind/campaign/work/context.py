@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from comind.campaign.log.campaign_folders import WorkFolder
-from comind.campaign.log.outcome import DeadlineExceeded, Submitted
+from comind.campaign.log.outcome import DeadlineExceeded, HandedIn, SamplePredictions, Submitted
+from comind.campaign.log.sample_steps import uses_sample
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_events import (
     CellEnded,
@@ -30,6 +31,7 @@ from comind.campaign.work.neighbours import NeighbourNews
 from comind.campaign.work.pictures import show_picture
 from comind.campaign.work.ports import Models, Ports
 from comind.campaign.work.recorder import Recorder
+from comind.campaign.work.sample_grading import grade_on_sample
 from comind.campaign.work.step import Step
 from comind.campaign.work.text_ranking import rank
 from comind.domain.draft import Operator
@@ -188,6 +190,10 @@ class CodeContext(ThinkContext):
         ended = self._run_cell(goal, code, submission, submits=True, timeout=seconds, **marks)
         step = Step(code, ended.result, ended.files, refused=ended.refused, rejected=rejected)
         step = replace(step, neighbours=ended.neighbours, missing=self.hand_in.missing)
+        step = replace(step, uses_sample=ended.uses_sample)
+        if ended.sample is not None:
+            given = self._recorder, self._grader, self._folder, self._evaluation
+            return replace(step, sample=grade_on_sample(ended.sample, *given, self._live_seconds_left))
         if ended.submitted is None:
             return step
         graded, refused = self._grade(ended.submitted), ended.refused
@@ -277,25 +283,25 @@ class CodeContext(ThinkContext):
             result = session.run(cell.code, seconds=seconds, watch=watch)
         if served is not None and served.failure is not None:
             raise served.failure
-        submitted, refused = self._collect(collector, cell.step, result) if submits else (None, "")
+        taken, refused = self._collect(collector, cell.step, result) if submits else (None, "")
         return CellEnded(
             ordinal=cell.ordinal,
             result=result.with_note(collector.note),
-            submitted=submitted,
+            submitted=taken if isinstance(taken, Submitted) else None,
+            sample=taken if isinstance(taken, SamplePredictions) else None,
+            uses_sample=taken is not None and uses_sample(self.state.replayable(), cell.code),
             refused=refused,
             files=written_since(before, list_files(session.workspace)),
             neighbours=self._neighbours.latest()
-            if submits and (submitted or result.status is not CellStatus.OK)
+            if submits and (taken or result.status is not CellStatus.OK)
             else (),
         )
 
-    def _collect(
-        self, collector: Collector, number: int, result: CellResult
-    ) -> tuple[Submitted | None, str]:
+    def _collect(self, by: Collector, number: int, result: CellResult) -> tuple[HandedIn | None, str]:
         """Return what a cell submitted, and why named files were rejected; frees an unused grading."""
         submitted, refused = None, ""
         if result.status in self.hand_in.statuses:
-            submitted, refused = collector.collect(self._folder, number)
+            submitted, refused = by.collect(self._folder, number)
         if submitted is None and self._evaluation is not None:
             self._evaluation.release()
         if submitted is None and result.status is not CellStatus.OK:
@@ -384,17 +390,5 @@ class CodeContext(ThinkContext):
                 took = cell.result.seconds if cell.result else 0.0
                 allowed = min(max(60.0, 3 * took), self._live_seconds_left())
                 self._session.run(cell.code, seconds=allowed)
-            note(
-                SessionOpened(
-                    sandbox=self._session.sandbox,
-                    sealed=self._session.sealed,
-                    replayed_cells=len(cells),
-                    replayed_seconds=round(time.monotonic() - begun, 3) if cells else 0.0,
-                    threads=self._session.threads,
-                    node=self._session.node,
-                    machine=self._session.machine,
-                    fetched=self._session.fetched,
-                    waited=round(self._session.waited, 3),
-                )
-            )
+            note(SessionOpened.of(self._session, len(cells), time.monotonic() - begun))
         return self._session

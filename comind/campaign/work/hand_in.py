@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from comind.campaign.log.campaign_folders import WorkFolder
-from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.outcome import HandedIn, Submitted
 from comind.campaign.log.work_events import PROGRAM_NAMES, SubmissionNames, submitted_program
 from comind.campaign.work.cell_outputs import SubmissionCollector, file_status
 from comind.domain.problem import PROGRAM
@@ -24,7 +24,7 @@ class Collector(Protocol):
     note: str
     """What the platform adds to the cell's output, once it was collected."""
 
-    def collect(self, folder: WorkFolder, step: int) -> tuple[Submitted | None, str]:
+    def collect(self, folder: WorkFolder, step: int) -> tuple[HandedIn | None, str]:
         """Copy it to `folder`; return its hashes, and why something was rejected."""
         ...
 
@@ -48,6 +48,7 @@ class HandIn(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class FilesHandedIn:
     """A cell hands in the predictions that it wrote."""
 
@@ -58,6 +59,9 @@ class FilesHandedIn:
         CellStatus.ERROR,
     )  # it may fail after it wrote them
 
+    sample: bool = False
+    """Whether attempts get a sample of the training rows, so that there are steps on it."""
+
     def names(self, given: SubmissionNames | None) -> SubmissionNames | None:
         """Return the names that the agent gave."""
         return given
@@ -65,7 +69,7 @@ class FilesHandedIn:
     def collector(self, workspace: Path, code: str, names: SubmissionNames | None) -> Collector:
         """Return a collector of files by their status."""
         del code
-        return SubmissionCollector(workspace, names)
+        return SubmissionCollector(workspace, names, sample=self.sample)
 
 
 @dataclass(frozen=True, slots=True)

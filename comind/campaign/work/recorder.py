@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from comind.campaign.log.event_lines import work_line
 from comind.campaign.log.messages import MessageStore, messages_file
-from comind.campaign.log.outcome import Submitted, WorkStopped
+from comind.campaign.log.outcome import HandedIn, SamplePredictions, Submitted, WorkStopped
 from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_events import (
     CallAnswered,
@@ -24,6 +24,7 @@ from comind.campaign.log.work_events import (
     CellStarted,
     Graded,
     PictureShown,
+    SampleGraded,
     WorkEvent,
 )
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
@@ -37,8 +38,9 @@ _log = logging.getLogger(__name__)
 _CALL = "model call"
 _FINGERPRINT_VERSION = 2
 
-EndT = TypeVar("EndT", CallAnswered, CellEnded, Graded, PictureShown)
-_Begin = CallSent | CellStarted | Submitted | PictureShown
+EndT = TypeVar("EndT", CallAnswered, CellEnded, Graded, PictureShown, SampleGraded)
+Begin = CallSent | CellStarted | HandedIn | PictureShown
+"""What identifies an effect."""
 
 
 class ReplayDivergedError(CampaignError):
@@ -80,7 +82,7 @@ class Recorder:
         self._ordinal += 1
         return self._ordinal - 1
 
-    def effect(self, begin: _Begin, end: type[EndT], perform: Callable[[], EndT]) -> EndT:
+    def effect(self, begin: Begin, end: type[EndT], perform: Callable[[], EndT]) -> EndT:
         """Return the recorded result of an effect, or perform and record it.
 
         `begin` is recorded before the effect, except for the submissions of a grading and the path of a
@@ -109,7 +111,7 @@ class Recorder:
         self.note(event)
         return event
 
-    def _diverged(self, record: Record[WorkEvent], begin: _Begin, how: str) -> ReplayDivergedError:
+    def _diverged(self, record: Record[WorkEvent], begin: Begin, how: str) -> ReplayDivergedError:
         """Return the error of a replay that diverges; of two model calls, with what differs."""
         recorded, where = record.event, ""
         if isinstance(begin, CallSent) and isinstance(recorded, CallSent) and self._messages is not None:
@@ -178,10 +180,10 @@ def _level(event: WorkEvent) -> int:
     if isinstance(event, CellEnded):
         ran = event.result.status in (CellStatus.OK, CellStatus.ERROR)
         return logging.DEBUG if ran else logging.INFO
-    return logging.DEBUG if isinstance(event, Graded) else logging.INFO
+    return logging.DEBUG if isinstance(event, Graded | SampleGraded) else logging.INFO
 
 
-def _identity(event: WorkEvent | Submitted) -> str | None:
+def _identity(event: WorkEvent | Begin) -> str | None:
     """Return what identifies an effect in a replay: a hash of request, code or submission."""
     match event:
         case CallSent(ordinal=None):
@@ -197,6 +199,10 @@ def _identity(event: WorkEvent | Submitted) -> str | None:
             return f"grading of {sha256[:12]}"
         case PictureShown(path=path):
             return f"picture {path}"
+        case (
+            SampleGraded(predictions=SamplePredictions(sha256=sha256)) | SamplePredictions(sha256=sha256)
+        ):
+            return f"grading on the sample of {sha256[:12]}"
         case _:
             return None
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from comind.campaign.log.work_events import Neighbour, WrittenFile
+from comind.campaign.log.work_events import Neighbour, SampleGraded, WrittenFile
 from comind.campaign.work.hand_in import FilesHandedIn
 from comind.domain.metric import Paired
 from comind.domain.value import one_line
@@ -34,6 +34,10 @@ class Step:
     """Whether its nomination made it the attempt's pick; None if it was not nominated."""
     rejected: str = ""
     """By whom and why the agent rejected it."""
+    sample: SampleGraded | None = None
+    """How its predictions on the sample were graded; None of a full step."""
+    uses_sample: bool = False
+    """Whether it handed in what rows of the sample are used for."""
     missing: str = FilesHandedIn.missing
     """What its cell did if it handed in nothing."""
 
@@ -44,6 +48,8 @@ class Step:
             return ""
         if self.result.status is not CellStatus.OK:
             return "It did not run to its end."
+        if self.sample:
+            return f"It was a step on the sample: {self.sample.shown}."
         if self.report or self.refused:
             return f"It was not scored: {self.report.message if self.report else self.refused}."
         return f"It ran, but {self.missing}."

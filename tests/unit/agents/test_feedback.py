@@ -72,6 +72,8 @@ def _told(step: Step, context_tokens: int) -> str:
         best=score(0.9),
         nominated=False,
         leader=score(0.9),
+        best_on_sample=None,
+        offers_sample=False,
         left="3 steps, 20 min",
     )
 

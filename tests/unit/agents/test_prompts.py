@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
+from comind.agents.comind import CoMind
 from comind.agents.comind.critic import CRITICIZE, Finalist
 from comind.agents.comind.gains import Verdict
 from comind.agents.comind.lessons import Lesson
 from comind.agents.comind.thoughts import PREPARE, CodingFacts, OtherComponent, Preparing
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code, Think
+from comind.campaign.work.hand_in import FilesHandedIn
 from comind.campaign.worker import execute
 from comind.domain.value import Payload
 from comind.llm.images import encode_image
@@ -25,7 +27,7 @@ from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, opening, proposing, reading
 from tests.unit.agents.samples import ANALYSIS, FRAME, PROBLEM, SUBMIT, agent_for
 from tests.unit.campaign.samples import code
-from tests.unit.campaign.world import World
+from tests.unit.campaign.world import World, on_sample
 
 _SNAPSHOTS = Path(__file__).parent / "snapshots"
 _SAMPLES = encode_image(Pillow.new("L", (768, 512)), "Pictures of some rows of train.csv.")
@@ -39,16 +41,25 @@ def _draw(workspace: Path) -> str:
     return "drawn"
 
 
+_FAST = 'predict(fit("input/sample/train.csv"))'
+_LONG_RUNS = agent_for(PROBLEM.model_copy(update={"train_rows": 4_000, "sample_rows": 400}))
+
+
 def _asked(
-    root: Path, work: Think | Code, *replies: dict[str, object], takes_images: bool = False
+    root: Path,
+    work: Think | Code,
+    *replies: dict[str, object],
+    agent: CoMind = _AGENT,
+    takes_images: bool = False,
 ) -> list[ModelRequest]:
-    cells = {name: lambda workspace: "" for name in (FRAME, SUBMIT)} | {"draw": _draw}
-    world = World(root, cells=cells)
+    frames = {name: lambda workspace: "" for name in (FRAME, SUBMIT)}
+    cells: dict[str, object] = {**frames, "draw": _draw, _FAST: on_sample("0.8")}
+    world = World(root, cells=cells, hand_in=FilesHandedIn(sample=True))
     world.model = ScriptedModel([json.dumps(reply) for reply in replies], takes_images=takes_images)
     if isinstance(work, Code):  # so long that a slow machine reads the same minutes
         budget = work.budget.model_copy(update={"seconds": 7_200})
         work = work.model_copy(update={"budget": budget})
-    execute(_AGENT, work, world.folder.work("work-000"), world.dependencies())
+    execute(agent, work, world.folder.work("work-000"), world.dependencies())
     return world.model.requests
 
 
@@ -95,13 +106,20 @@ def _starting_from(codebase: str, source: str, **values: object) -> Code:
     return code(steps=5).model_copy(update={"draft": draft, "inputs": inputs})
 
 
+def _after_two_steps(root: Path, *, sample: bool) -> ModelRequest:
+    """Return the request after two steps; with `sample` of an attempt whose full runs take long."""
+    if sample:
+        work = code(steps=5).model_copy(update={"sample_first": True})
+        return _asked(root, work, {"goal": "try", "code": _FAST}, *_STEPS, agent=_LONG_RUNS)[2]
+    measured = {"codebase_seconds": 4.0, "codebase_result": "accuracy 0.8 [0.7, 0.9]"}
+    return _asked(root, _starting_from("look", "attempt-000", **measured), *_STEPS)[2]
+
+
 def _requests(name: str, root: Path) -> ModelRequest:
     state = after_one_round()
     match name:
-        case "coding":
-            measured = {"codebase_seconds": 4.0, "codebase_result": "accuracy 0.8 [0.7, 0.9]"}
-            work = _starting_from("look", "attempt-000", **measured)
-            return _asked(root, work, *_STEPS)[2]
+        case "coding" | "coding_sample":
+            return _after_two_steps(root, sample=name == "coding_sample")
         case "coding_pictures":
             steps = ({"goal": "look at errors", "code": "draw"}, *_STEPS)
             return _asked(root, code(steps=5), *steps, takes_images=True)[1]
@@ -150,6 +168,7 @@ def _shown(message: Message) -> str:
         "coding_pictures",
         "coding_report",
         "coding_lessons",
+        "coding_sample",
         "critic",
         "analyzer",
         "brainstorm",

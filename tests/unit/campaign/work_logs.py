@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.outcome import SamplePredictions, Submitted
 from comind.campaign.log.work_events import (
     CallAnswered,
     CallFailed,
@@ -17,6 +17,7 @@ from comind.campaign.log.work_events import (
     MonitorVerdict,
     NodeLost,
     RequestFailed,
+    SampleGraded,
     SessionAwaited,
     SessionOpened,
     WorkEvent,
@@ -99,6 +100,13 @@ def _events() -> st.SearchStrategy[WorkEvent]:
             verdict=st.none() | verdict,
             failure=st.text(max_size=5),
             lost=st.booleans(),
+        ),
+        st.builds(
+            SampleGraded,
+            ordinal=number,
+            predictions=st.builds(SamplePredictions, step=steps, sha256=st.just("a")),
+            report=report,
+            gain=st.none() | paired,
         ),
         st.builds(
             Graded,

@@ -76,7 +76,8 @@ def _inside(ran: AttemptState) -> Iterator[tuple[str, str]]:
     for cell in ran.cells:
         if cell.result is not None and cell.result.status is not CellStatus.OK:
             yield "cell", _name_of(cell.result)
-        if cell.refused or (cell.report is not None and not cell.report.valid):
+        reports = (cell.report, cell.sample.report if cell.sample is not None else None)
+        if cell.refused or any(each is not None and not each.valid for each in reports):
             yield "submission", "rejected"
     for call in ran.calls:
         for failed in call.failed_requests:

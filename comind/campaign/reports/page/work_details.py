@@ -127,15 +127,17 @@ class Conversations:
         return shown
 
     def _cell(self, cell: CellRun) -> CellShown:
-        result, report = cell.result, cell.report
+        result, report = cell.result, cell.sample.report if cell.sample else cell.report
+        score = str(report.score) if report is not None and report.score is not None else ""
         notes = [cell.refused, report.message if report is not None else ""]
+        notes += ["uses rows of the sample"] if score and cell.uses_sample and not cell.sample else []
         notes += ["nothing later depends on it"] if cell.scratch else []
         return CellShown(
             step=cell.step,
             goal=one_line(cell.goal, _LINE),
             status=result.status.value if result is not None else "interrupted",
             facts=(duration(result.seconds),) if result is not None else (),
-            score=str(report.score) if report is not None and report.score is not None else "",
+            score=f"sample {score}" if score and cell.sample else score,
             notes=tuple(one_line(each, _LINE) for each in notes if each),
             code=self._texts.add(cell.code),
             output=self._texts.add(result.output) if result is not None and result.output else None,
