@@ -1,7 +1,6 @@
 """The Coding Agent: turn a draft into a solution, one cell after another (paper, section 4.2)."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
 

@@ -278,8 +278,7 @@ WORK_LOG = LogSchema(WORK_EVENTS, AttemptState(), _apply)
 
 def _session(state: AttemptState, session: SessionAwaited | SessionOpened | NodeLost) -> AttemptState:
     if isinstance(session, SessionOpened):
-        sealed = session.sealed and state.sealed is not False
-        waited = state.waited + session.waited
+        sealed, waited = session.sealed and state.sealed is not False, state.waited + session.waited
         state = replace(state, sealed=sealed, threads=session.threads, waited=waited)
     waits = isinstance(session, SessionAwaited)
     return state if waits else replace(state, sessions=state.sessions + 1)
