@@ -103,8 +103,8 @@ def outcome(project: ProjectFolder, name: str, data: Path) -> Outcome | str:
     scores = {
         "best step": single,
         "average, if clearly better": true.of(averaged) if clear else single,
-        "average, if expected to gain": single if averaged.reason else true.of(averaged),
-        "stack or average, if expected to gain": single if stacked.reason else true.of(stacked),
+        "average, if not expected to lose": single if averaged.reason else true.of(averaged),
+        "stack or average, if not expected to lose": single if stacked.reason else true.of(stacked),
     }
     error = offered.steps[0].score.interval.standard_error
     return Outcome({rule: (best - score) / error for rule, score in scores.items()}, seconds)
@@ -156,6 +156,10 @@ def report(found: Sequence[Outcome]) -> None:
     errors = table.std(axis=0, ddof=1) / math.sqrt(len(table)) if len(table) > 1 else 0 * table[0]
     cells = [f"{mean:.2f} ± {error:.2f}" for mean, error in zip(table.mean(axis=0), errors, strict=True)]
     print(f"| **mean** | {' | '.join(cells)} | |")
+    apart = table - table[:, [1]]
+    error = apart.std(axis=0, ddof=1) / math.sqrt(len(table)) if len(table) > 1 else 0 * apart[0]
+    for rule, mean, spread in zip(rules, apart.mean(axis=0), error, strict=True):
+        print(f"{rule}: {mean:+.2f} ± {spread:.2f} beside {rules[1]}")
     for one, other in ((table[::2], table[1::2]), (table[1::2], table[::2])):
         if len(one) and len(other):
             best = int(one.mean(axis=0).argmin())

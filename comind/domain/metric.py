@@ -11,6 +11,7 @@ from pydantic import field_validator, model_validator
 from comind.domain.value import Value
 
 _BLOM = 0.375
+_PRIOR_GAIN = 0.5  # standard errors
 _SHARE = 10
 _BOUNDS = 5  # bounds of an interval are rounded as if the standard error were so many times as large
 _DIGITS, _DIGITS_WITHOUT_ERROR = 5, 3  # significant
@@ -138,6 +139,16 @@ class Paired(Value):
         """Difference and standard error in the digits that agents see."""
         error = self.standard_error
         return rounded(self.difference, error), rounded(error, error)
+
+    @property
+    def expected_of_combination(self) -> float:
+        """The true gain that is expected of a combination whose gain over its best member this is.
+
+        The mean of this, as measured, and of what combinations gain before anything is measured: half a
+        standard error, with a spread of one (posterior of normal values). So a tie is won by the
+        combination; simulations are in `docs/design/0013-pick-rules.md`.
+        """
+        return (self.difference + _PRIOR_GAIN * self.standard_error) / 2
 
     @property
     def tie(self) -> bool:

@@ -147,7 +147,7 @@ def _contender(each: Ranked, state: CampaignState, ran: FoldRuns) -> Contender:
         work_id=each.work_id,
         holdout=each.score.value.signed,
         folds=tuple(value.signed for value in ran.values(each.work_id)),
-        gain=None if gain is None else gain.difference,
+        gain=None if gain is None else gain.expected_of_combination,
         out_of_fold=own.value.signed if own else None,
         nominated=attempt.submitted.nominated,
         code_lines=each.code_lines,

@@ -58,7 +58,7 @@ def fit_blend(
     `out_of_fold`, a stack learned on its rows. Each is judged on rows that it was not selected on,
     against the candidate that is best on the rows selected on: on one half of `truth` (of whole groups)
     after a selection on the other one, both ways, and on out-of-fold rows, a stack by cross-validation.
-    The way that gains most is taken, and accepted if it loses nothing.
+    The way that gains most is taken, and accepted if it is not expected to lose.
     """
     means = supported_means(metric)
     if not means:
@@ -157,15 +157,11 @@ def distinct_candidates(
 
 
 def rejection_reason(report: BlendReport) -> str:
-    """Return why a blend is rejected; empty if it is not expected to lose.
-
-    The gain decides by its sign, however small beside its standard error: of two results that cannot be
-    told apart the average is the better one in expectation (`docs/design/0013-pick-rules.md`).
-    """
+    """Return why a blend is rejected; empty if it is not expected to lose."""
     assert report.gain is not None
     if len(report.members) == 1:
         return f"no average of {report.candidates} candidates is better than the best of them"
-    if report.gain.difference >= 0:
+    if report.gain.expected_of_combination >= 0:
         return ""
     return (
         f"on rows that it was not selected on, a blend of {report.candidates} candidates is "
