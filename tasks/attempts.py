@@ -3,6 +3,7 @@
 A retry resumes from the log of the work, so it repeats only what is not recorded.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -88,6 +89,10 @@ class _TaskGrader:
     def out_of_fold(self, predictions: Path) -> GradeReport:
         """Score out-of-fold predictions for the rows of train.csv."""
         return self._grader.out_of_fold(predictions)
+
+    def probabilities(self, files: Sequence[Path]) -> GradeReport:
+        """Check the probabilities beside labels."""
+        return self._grader.probabilities(files)
 
     def check(self, test: Path) -> GradeReport:
         """Validate the schema of a test submission."""

@@ -29,7 +29,7 @@ from comind.system.plurals import quantity
 from comind.system.syntax import defined_functions
 
 _NOT_AVERAGED = "programs cannot be averaged"
-_NO_ROWS = "a program predicts no rows, so there are no out-of-fold predictions"
+_NO_ROWS = "a program predicts no rows, so there is nothing beside it"
 _SHOWN = 64  # development instances listed in a report
 _running = threading.Lock()
 """One program at a time: programs that run side by side would take each other's cores."""
@@ -69,6 +69,10 @@ class ProgramGrader:
         return check_program(test)
 
     def out_of_fold(self, predictions: Path) -> GradeReport:  # noqa: ARG002 - of a grader
+        """Report that there are none."""
+        return GradeReport(valid=False, message=_NO_ROWS)
+
+    def probabilities(self, files: Sequence[Path]) -> GradeReport:  # noqa: ARG002 - of a grader
         """Report that there are none."""
         return GradeReport(valid=False, message=_NO_ROWS)
 

@@ -1,13 +1,18 @@
 """Lay out the files of projects, campaigns and pieces of work on disk."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from comind.campaign.log.messages import messages_file
 from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Operator
-from comind.domain.problem import PROGRAM
+from comind.domain.problem import (
+    OUT_OF_FOLD_PROBABILITIES,
+    PROGRAM,
+    TEST_PROBABILITIES,
+    VALIDATION_PROBABILITIES,
+)
 from comind.errors import CampaignError
 from comind.system.files import hash_file
 
@@ -64,21 +69,40 @@ class WorkFolder:
         """Return the path of the out-of-fold predictions for rows of train.csv; optional."""
         return self.submissions(step) / "out_of_fold.csv"
 
+    def validation_probabilities(self, step: int) -> Path:
+        """Return the path of the probabilities beside labels of the validation rows; optional."""
+        return self.submissions(step) / VALIDATION_PROBABILITIES
+
+    def test_probabilities(self, step: int) -> Path:
+        """Return the path of the probabilities beside labels of the test rows; optional."""
+        return self.submissions(step) / TEST_PROBABILITIES
+
+    def out_of_fold_probabilities(self, step: int) -> Path:
+        """Return the path of out-of-fold probabilities for rows of train.csv; optional."""
+        return self.submissions(step) / OUT_OF_FOLD_PROBABILITIES
+
     def test_submission(self, step: int) -> Path:
         """Return the path of the predictions for the test rows, or of the program."""
         return _program_or(self.submissions(step) / "submission.csv")
 
+    def files_of(self, submitted: Submitted) -> Iterator[tuple[Path, str]]:
+        """Yield the path of each file that a step may submit, with its hash; empty if it did not."""
+        step = submitted.step
+        yield self.validation_submission(step), submitted.validation_sha256
+        yield self.test_submission(step), submitted.test_sha256
+        yield self.out_of_fold(step), submitted.out_of_fold_sha256
+        yield self.validation_probabilities(step), submitted.validation_probabilities_sha256
+        yield self.test_probabilities(step), submitted.test_probabilities_sha256
+        yield self.out_of_fold_probabilities(step), submitted.out_of_fold_probabilities_sha256
+
     def verify(self, submitted: Submitted) -> None:
-        """Check that a step's submissions are the graded ones.
+        """Check that the files that a step submitted are the graded ones.
 
         Raises:
             CampaignError: one was changed.
         """
-        for path, sha256 in (
-            (self.validation_submission(submitted.step), submitted.validation_sha256),
-            (self.test_submission(submitted.step), submitted.test_sha256),
-        ):
-            if hash_file(path) != sha256:
+        for path, sha256 in self.files_of(submitted):
+            if sha256 and hash_file(path) != sha256:
                 raise CampaignError(f"{path} was changed after it was graded")
 
 

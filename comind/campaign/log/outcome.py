@@ -111,6 +111,10 @@ class Submitted(Value):
     test_sha256: str
     out_of_fold_sha256: str = ""
     """Of its predictions for rows of train.csv; empty if it wrote none that could be read."""
+    validation_probabilities_sha256: str = Field(default="", exclude_if=lambda sha256: not sha256)
+    test_probabilities_sha256: str = Field(default="", exclude_if=lambda sha256: not sha256)
+    out_of_fold_probabilities_sha256: str = Field(default="", exclude_if=lambda sha256: not sha256)
+    """Of the probabilities beside its labels; empty if it wrote none that could be read."""
     nominated: bool = False
     """Whether the step nominated this pair as the attempt's result."""
 

@@ -125,6 +125,8 @@ class CellRun(Cell):
     """The grader's report on its submissions."""
     out_of_fold: GradeReport | None = None
     """The grader's report on its out-of-fold predictions."""
+    probabilities: GradeReport | None = None
+    """The grader's report on the probabilities beside its labels."""
     gain: Paired | None = None
     """Paired difference to the attempt's previous leader; positive is better."""
 
@@ -366,8 +368,14 @@ def _graded(state: AttemptState, graded: Graded) -> AttemptState:
         state = replace(state, spend=spend, evaluations_over=over)
     cell, rejected = state.cells.last, ""
     if cell is not None and cell.submitted == graded.submitted:
-        folds, gain, rejected = graded.out_of_fold, graded.gain, cell.rejected
-        cell = replace(cell, report=graded.report, out_of_fold=folds, gain=gain)
+        rejected = cell.rejected
+        cell = replace(
+            cell,
+            report=graded.report,
+            out_of_fold=graded.out_of_fold,
+            probabilities=graded.probabilities,
+            gain=graded.gain,
+        )
         state = replace(state, cells=state.cells.put(cell.number, cell))
     score = graded.report.score
     if score is None:  # only the format of a refit is checked

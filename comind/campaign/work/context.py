@@ -172,7 +172,7 @@ class CodeContext(ThinkContext):
         """Run one cell, collect the pair of submissions that it wrote, if any, and have it graded.
 
         `submission` names the files if they are not the default ones; a missing named file is reported
-        in `Step.refused`. Out-of-fold predictions and a nomination are collected with the pair.
+        in `Step.refused`. Files beside the pair and a nomination are collected with it.
         `rejected` says by whom and why the agent rejects the code, such as `the checker: labels leak`:
         its score is known, but it is not picked, blended or delivered while another step has one.
         `seconds` is the cell's timeout. With `scratch` no later cell depends on it.
@@ -189,13 +189,15 @@ class CodeContext(ThinkContext):
         step = replace(step, neighbours=ended.neighbours, missing=self.hand_in.missing)
         if ended.submitted is None:
             return step
-        graded, refused = self._grade(ended.submitted), ended.refused
+        graded = self._grade(ended.submitted)
         return replace(
             step,
             refused="",
+            unread=ended.refused,
             report=graded.report,
             gain=graded.gain,
-            out_of_fold=GradeReport(valid=False, message=refused) if refused else graded.out_of_fold,
+            out_of_fold=graded.out_of_fold,
+            probabilities=graded.probabilities,
             followed=self.state.best == ended.submitted if ended.submitted.nominated else None,
         )
 
@@ -343,6 +345,7 @@ class CodeContext(ThinkContext):
                 report=report,
                 gain=gain,
                 out_of_fold=self._out_of_fold(submitted),
+                probabilities=self._probabilities(submitted),
                 nominee=nominee,
                 evaluation=self._evaluation.use() if self._evaluation is not None else None,
                 evaluations=self._evaluation.limit if self._evaluation is not None else None,
@@ -365,6 +368,18 @@ class CodeContext(ThinkContext):
         if not submitted.out_of_fold_sha256:
             return None
         return self._grader.out_of_fold(self._folder.out_of_fold(submitted.step))
+
+    def _probabilities(self, submitted: Submitted) -> GradeReport | None:
+        """Return the report on the probabilities beside a step's labels, if there are any."""
+        folder, step = self._folder, submitted.step
+        known = {path for path, sha256 in folder.files_of(submitted) if sha256}
+        paths = (
+            folder.validation_probabilities(step),
+            folder.test_probabilities(step),
+            folder.out_of_fold_probabilities(step),
+        )
+        files = [path for path in paths if path in known]
+        return self._grader.probabilities(files) if files else None
 
     def _note_waiting(self, reason: str) -> None:
         self._recorder.note(SessionAwaited(reason=reason))

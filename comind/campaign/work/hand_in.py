@@ -48,8 +48,12 @@ class HandIn(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class FilesHandedIn:
     """A cell hands in the predictions that it wrote."""
+
+    probabilities: bool = False
+    """Whether probabilities beside labels count."""
 
     wanted: ClassVar = "pair of submissions"
     missing: ClassVar = "did not write both submissions"
@@ -65,7 +69,7 @@ class FilesHandedIn:
     def collector(self, workspace: Path, code: str, names: SubmissionNames | None) -> Collector:
         """Return a collector of files by their status."""
         del code
-        return SubmissionCollector(workspace, names)
+        return SubmissionCollector(workspace, names, probabilities=self.probabilities)
 
 
 @dataclass(frozen=True, slots=True)
