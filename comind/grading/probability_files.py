@@ -99,10 +99,10 @@ class ProbabilityFiles:
         table = read_submission(path, self.ids, self.columns, None, size=size)
         if not set(self.ids) <= set(table.columns) and set(self.train_ids) <= set(table.columns):
             table = table.rename(columns=dict(zip(self.train_ids, self.ids, strict=True)))
-        others = [name for name in table.columns if name not in self.ids]
-        if self.spelling is not None and others:
-            table = table.rename(columns=_classes(others, self.spelling))
         expected = [*self.ids, *self.columns]
+        others = [name for name in table.columns if name not in self.ids]
+        if self.spelling is not None and set(self.ids) <= set(table.columns):
+            table = table.rename(columns=_classes(others, self.spelling))
         if set(table.columns) != set(expected):
             reject_columns(list(table.columns), expected)
         return table
