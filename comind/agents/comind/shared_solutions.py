@@ -45,5 +45,5 @@ def _memo(attempt: Attempt) -> SolutionMemo:
         result=" ".join(attempt.result.split())[:_RESULT_LENGTH],
         seconds=outcome.code_seconds if outcome else 0.0,
         out_of_fold=bool(submitted and submitted.out_of_fold_sha256),
-        probabilities=bool(submitted and submitted.test_probabilities_sha256),
+        probabilities=bool(submitted and submitted.probabilities),
     )

@@ -7,12 +7,7 @@ from comind.campaign.log.messages import messages_file
 from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Operator
-from comind.domain.problem import (
-    OUT_OF_FOLD_PROBABILITIES,
-    PROGRAM,
-    TEST_PROBABILITIES,
-    VALIDATION_PROBABILITIES,
-)
+from comind.domain.problem import PROGRAM
 from comind.errors import CampaignError
 from comind.system.files import hash_file
 
@@ -69,18 +64,6 @@ class WorkFolder:
         """Return the path of the out-of-fold predictions for rows of train.csv; optional."""
         return self.submissions(step) / "out_of_fold.csv"
 
-    def validation_probabilities(self, step: int) -> Path:
-        """Return the path of the probabilities beside labels of the validation rows; optional."""
-        return self.submissions(step) / VALIDATION_PROBABILITIES
-
-    def test_probabilities(self, step: int) -> Path:
-        """Return the path of the probabilities beside labels of the test rows; optional."""
-        return self.submissions(step) / TEST_PROBABILITIES
-
-    def out_of_fold_probabilities(self, step: int) -> Path:
-        """Return the path of out-of-fold probabilities for rows of train.csv; optional."""
-        return self.submissions(step) / OUT_OF_FOLD_PROBABILITIES
-
     def test_submission(self, step: int) -> Path:
         """Return the path of the predictions for the test rows, or of the program."""
         return _program_or(self.submissions(step) / "submission.csv")
@@ -91,9 +74,12 @@ class WorkFolder:
         yield self.validation_submission(step), submitted.validation_sha256
         yield self.test_submission(step), submitted.test_sha256
         yield self.out_of_fold(step), submitted.out_of_fold_sha256
-        yield self.validation_probabilities(step), submitted.validation_probabilities_sha256
-        yield self.test_probabilities(step), submitted.test_probabilities_sha256
-        yield self.out_of_fold_probabilities(step), submitted.out_of_fold_probabilities_sha256
+        for name, path in self.probabilities(submitted).items():
+            yield path, submitted.probabilities[name]
+
+    def probabilities(self, submitted: Submitted) -> dict[str, Path]:
+        """Return the paths of the probabilities that a step submitted beside labels, by file name."""
+        return {name: self.submissions(submitted.step) / name for name in submitted.probabilities}
 
     def verify(self, submitted: Submitted) -> None:
         """Check that the files that a step submitted are the graded ones.

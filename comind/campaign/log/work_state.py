@@ -368,14 +368,8 @@ def _graded(state: AttemptState, graded: Graded) -> AttemptState:
         state = replace(state, spend=spend, evaluations_over=over)
     cell, rejected = state.cells.last, ""
     if cell is not None and cell.submitted == graded.submitted:
-        rejected = cell.rejected
-        cell = replace(
-            cell,
-            report=graded.report,
-            out_of_fold=graded.out_of_fold,
-            probabilities=graded.probabilities,
-            gain=graded.gain,
-        )
+        rejected, cell = cell.rejected, replace(cell, report=graded.report, gain=graded.gain)
+        cell = replace(cell, out_of_fold=graded.out_of_fold, probabilities=graded.probabilities)
         state = replace(state, cells=state.cells.put(cell.number, cell))
     score = graded.report.score
     if score is None:  # only the format of a refit is checked

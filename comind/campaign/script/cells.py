@@ -7,10 +7,9 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_state import CellRun
-from comind.domain.problem import TEST_PROBABILITIES, VALIDATION_PROBABILITIES
+from comind.domain.problem import OUT_OF_FOLD_PROBABILITIES
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.syntax import parse_python
 
@@ -39,7 +38,7 @@ class RanCell:
     life: int
     """Number of the interpreter that ran it; names do not survive a restart, files do."""
     names: SubmissionNames
-    beside: tuple[str, ...] = ()
+    beside: frozenset[str] = frozenset()
     """Files of probabilities for validation and test rows that were collected with its submissions."""
 
 
@@ -59,19 +58,11 @@ def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
         code = ran_part(to_python(cell.code), cell.result)
         if code.strip() and (not cell.scratch or cell.step == step):
             names = cell.names or SubmissionNames()
-            beside = _probabilities(cell.submitted)
-            cells.append(RanCell(cell.step, cell.goal, code, life, names, beside))
+            beside = set(cell.submitted.probabilities if cell.submitted else ())
+            beside.discard(OUT_OF_FOLD_PROBABILITIES)
+            cells.append(RanCell(cell.step, cell.goal, code, life, names, frozenset(beside)))
         life += cell.result.state_lost
     return cells
-
-
-def _probabilities(submitted: Submitted | None) -> tuple[str, ...]:
-    """Return the files of probabilities for validation and test rows among those collected."""
-    if submitted is None:
-        return ()
-    validation = [VALIDATION_PROBABILITIES] * bool(submitted.validation_probabilities_sha256)
-    test = [TEST_PROBABILITIES] * bool(submitted.test_probabilities_sha256)
-    return (*validation, *test)
 
 
 def ran_part(code: str, result: CellResult) -> str:

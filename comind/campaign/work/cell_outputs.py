@@ -12,13 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import WorkFolder
-from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.outcome import PROBABILITIES, Submitted
 from comind.campaign.log.work_events import SubmissionNames, WrittenFile
-from comind.domain.problem import (
-    OUT_OF_FOLD_PROBABILITIES,
-    TEST_PROBABILITIES,
-    VALIDATION_PROBABILITIES,
-)
 from comind.errors import SubmissionError
 from comind.session.workspace import walk_files
 from comind.system.files import read_untrusted, write_atomically
@@ -26,12 +21,6 @@ from comind.system.files import read_untrusted, write_atomically
 SUBMISSION_BYTES = 512 << 20
 
 _OUT_OF_FOLD = {"out_of_fold.csv": "out_of_fold_sha256"}
-_PROBABILITIES = {
-    VALIDATION_PROBABILITIES: "validation_probabilities_sha256",
-    TEST_PROBABILITIES: "test_probabilities_sha256",
-    OUT_OF_FOLD_PROBABILITIES: "out_of_fold_probabilities_sha256",
-}
-"""Files beside a pair, with the fields of `Submitted` for their hashes."""
 _NOMINATION = "nominated.txt"
 
 
@@ -49,7 +38,7 @@ class SubmissionCollector:
         """Record the status of the files before the cell runs; with `probabilities` these count, too."""
         self._workspace = workspace
         self._named = named
-        self._beside = _OUT_OF_FOLD | (_PROBABILITIES if probabilities else {})
+        self._beside = _OUT_OF_FOLD | (PROBABILITIES if probabilities else {})
         self._pairs = [named, SubmissionNames()] if named else [SubmissionNames()]
         self._before = self._marks()
 

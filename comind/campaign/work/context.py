@@ -33,7 +33,6 @@ from comind.campaign.work.text_ranking import rank
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.errors import NodeLostError, SubmissionError
-from comind.grading.grader_port import GradeReport
 from comind.llm.context_window import max_reply_tokens
 from comind.llm.exchange import Answer, ask
 from comind.llm.model_ports import ModelRequest
@@ -344,8 +343,7 @@ class CodeContext(ThinkContext):
                 submitted=submitted,
                 report=report,
                 gain=gain,
-                out_of_fold=self._out_of_fold(submitted),
-                probabilities=self._probabilities(submitted),
+                **self._beside(submitted),
                 nominee=nominee,
                 evaluation=self._evaluation.use() if self._evaluation is not None else None,
                 evaluations=self._evaluation.limit if self._evaluation is not None else None,
@@ -363,23 +361,14 @@ class CodeContext(ThinkContext):
         except SubmissionError:
             return None
 
-    def _out_of_fold(self, submitted: Submitted) -> GradeReport | None:
-        """Return the report on a step's out-of-fold predictions, if there are any."""
-        if not submitted.out_of_fold_sha256:
-            return None
-        return self._grader.out_of_fold(self._folder.out_of_fold(submitted.step))
-
-    def _probabilities(self, submitted: Submitted) -> GradeReport | None:
-        """Return the report on the probabilities beside a step's labels, if there are any."""
-        folder, step = self._folder, submitted.step
-        known = {path for path, sha256 in folder.files_of(submitted) if sha256}
-        paths = (
-            folder.validation_probabilities(step),
-            folder.test_probabilities(step),
-            folder.out_of_fold_probabilities(step),
-        )
-        files = [path for path in paths if path in known]
-        return self._grader.probabilities(files) if files else None
+    def _beside(self, submitted: Submitted) -> dict[str, Any]:
+        """Return the reports on what a step submitted beside its pair, by field of `Graded`."""
+        folds, files = submitted.out_of_fold_sha256, [*self._folder.probabilities(submitted).values()]
+        path = self._folder.out_of_fold(submitted.step)
+        return {
+            "out_of_fold": self._grader.out_of_fold(path) if folds else None,
+            "probabilities": self._grader.probabilities(files) if files else None,
+        }
 
     def _note_waiting(self, reason: str) -> None:
         self._recorder.note(SessionAwaited(reason=reason))

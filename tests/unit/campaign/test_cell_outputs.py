@@ -131,7 +131,7 @@ def test_probabilities_count_beside_labels_alone(tmp_path: Path) -> None:
     """Where no labels are predicted, and where an earlier cell wrote them, they are not collected."""
     submitted, said, folder = _hand_in_beside(tmp_path, *_PROBABILITIES)
     assert (said, submitted.test_probabilities_sha256) == ("", "")
-    assert not folder.test_probabilities(1).exists()
+    assert not (folder.submissions(1) / _PROBABILITIES[1]).exists()
     (tmp_path / "other").mkdir()
     submitted, said, folder = _hand_in_beside(tmp_path / "other", old=_PROBABILITIES, probabilities=True)
     assert (said, submitted.validation_probabilities_sha256) == ("", "")

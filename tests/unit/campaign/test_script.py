@@ -78,7 +78,7 @@ def test_probabilities_that_were_handed_in_are_written_again() -> None:
         step=2, test_probabilities_sha256="c", out_of_fold_probabilities_sha256="d", **hashes
     )
     ran = [_ran(1, "x = y = 1"), _ran(2, f"{code}\n{_HAND_IN}")]
-    for submitted, beside in ((Submitted(step=2, **hashes), ()), (kept, ("test_probabilities.csv",))):
+    for submitted, beside in ((Submitted(step=2, **hashes), set()), (kept, {"test_probabilities.csv"})):
         cells = cells_of([ran[0], replace(ran[1], submitted=submitted)], 2)
         assert cells[-1].beside == beside
         assert ("write(str(shares))" in derive(cells).text) == bool(beside)
