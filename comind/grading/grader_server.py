@@ -81,6 +81,11 @@ class SplitGrader:
         """The labels of train.csv; loaded on first use, as few requests need them."""
         return OutOfFoldScorer(self._folder, self._metric)
 
+    @cached_property
+    def _probability_files(self) -> ProbabilityFiles:
+        """The reader of probabilities; created on first use, as it reads train.csv."""
+        return ProbabilityFiles.of(self._folder, self._metric)
+
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Score a validation submission and check the test submission of the same step."""
         report = self._validation.grade(validation)
@@ -105,12 +110,11 @@ class SplitGrader:
             TEST_PROBABILITIES: self._test.keys,
         }
         try:
-            reader = ProbabilityFiles.of(self._folder, self._metric)
             for file in files:
                 if file.name in rows:
-                    reader.read(file, rows[file.name])
+                    self._probability_files.read(file, rows[file.name])
                 else:
-                    reader.read_out_of_fold(file, self._train.keys)
+                    self._probability_files.read_out_of_fold(file, self._train.keys)
         except (SubmissionError, CompetitionError) as error:
             return GradeReport(valid=False, message=str(error))
         missing = [name for name in rows if all(file.name != name for file in files)]
