@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from enum import StrEnum
 from functools import total_ordering
 from statistics import NormalDist, median
 from typing import Literal, Self
@@ -34,6 +35,13 @@ def rounded(value: float, error: float) -> float:
     return float(f"{round(value / unit) * unit:.{_DIGITS}g}")
 
 
+class ProbabilityForm(StrEnum):
+    """Columns of the files of probabilities that attempts keep beside labels, besides the ids."""
+
+    CLASSES = "classes"  # one for each class of train.csv, named by it, with its probability
+    NUMBER = "number"  # the target column, with the number before it is rounded to an ordered label
+
+
 class MetricTraits(Value):
     """Properties of a metric that training, constants and blends depend on."""
 
@@ -53,6 +61,17 @@ class MetricTraits(Value):
     """What of two texts is compared: their edit distance, their words, or whether they are equal."""
     means: tuple[str, ...] = ("mean",)
     """The averages that suit a blend (`comind/grading/blending/averaging.py`)."""
+
+    def probability_form(self, targets: int) -> ProbabilityForm | None:
+        """Return the form of probabilities beside so many columns of labels; None where none are kept.
+
+        They are kept for one column of labels that are averaged by rounding or by vote.
+        """
+        if targets != 1:
+            return None
+        if "rounded" in self.means:
+            return ProbabilityForm.NUMBER
+        return ProbabilityForm.CLASSES if "vote" in self.means else None
 
 
 @total_ordering

@@ -129,6 +129,13 @@ class Grader(Protocol):
         """
         ...
 
+    def probabilities(self, files: Sequence[Path]) -> GradeReport:
+        """Check the probabilities beside labels of one step, in files of their usual names.
+
+        The report has no score.
+        """
+        ...
+
     def check(self, test: Path) -> GradeReport:
         """Validate a test submission; the report has no score."""
         ...

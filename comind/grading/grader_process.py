@@ -47,6 +47,9 @@ class _FoldGrader:
     def sample(self, predictions: Path) -> GradeReport:
         return _graded(self._request("sample", predictions, fold=self._fold))
 
+    def probabilities(self, files: Sequence[Path]) -> GradeReport:
+        return _graded(self._request("probabilities", *files, fold=self._fold))
+
     def check(self, test: Path) -> GradeReport:
         return _graded(self._request("check", test, fold=self._fold))
 

@@ -7,6 +7,7 @@ listens on a Unix socket. Requests and answers are JSON objects, one a line:
     {"grade": [VALIDATION, TEST]}     report with the score of the first, if both are valid
     {"out_of_fold": [PREDICTIONS]}    report with the score over the predicted rows of train.csv
     {"sample": [PREDICTIONS]}         report with the score of a step on the sample, without parts
+    {"probabilities": [FILE, ...]}    report without a score on probabilities beside labels, by file name
     {"check": [TEST]}                 report without a score
     {"compare": [ONE, OTHER]}         paired comparison of two validation submissions
     {"blend": [BEST, ...]}            best weighted average of validation submissions, or why none
@@ -35,6 +36,7 @@ from itertools import islice
 from pathlib import Path
 
 from comind.domain.metric import Paired
+from comind.domain.problem import TEST_PROBABILITIES, VALIDATION_PROBABILITIES
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DiskError, GraderError, SubmissionError, UsageError
 from comind.grading.blending.selection import Costs
@@ -47,6 +49,7 @@ from comind.grading.grader_port import (
     GradeReport,
 )
 from comind.grading.out_of_fold import OutOfFoldScorer
+from comind.grading.probability_files import ProbabilityFiles
 from comind.grading.score_breakdown import Blocks, blocks_of, break_down
 from comind.grading.submission_schema import SubmissionSchema
 from comind.grading.true_answers import Answers, select_blend
@@ -90,6 +93,11 @@ class SplitGrader:
         """The labels of train.csv; loaded on first use, as few requests need them."""
         return OutOfFoldScorer(self._folder, self._metric)
 
+    @cached_property
+    def _probability_files(self) -> ProbabilityFiles:
+        """The reader of probabilities; created on first use, as it reads train.csv."""
+        return ProbabilityFiles.of(self._folder, self._metric)
+
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Score a validation submission and check the test submission of the same step."""
         report = self._score(validation)
@@ -116,6 +124,25 @@ class SplitGrader:
             return self._train.score(predictions)
         except CompetitionError as error:
             return GradeReport(valid=False, message=str(error))
+
+    def probabilities(self, files: Sequence[Path]) -> GradeReport:
+        """Check the probabilities beside labels of one step, in files of their usual names."""
+        rows = {
+            VALIDATION_PROBABILITIES: self._validation.schema.keys,
+            TEST_PROBABILITIES: self._test.keys,
+        }
+        try:
+            for file in files:
+                if file.name in rows:
+                    self._probability_files.read(file, rows[file.name])
+                else:
+                    self._probability_files.read_out_of_fold(file, self._train.keys)
+        except (SubmissionError, CompetitionError) as error:
+            return GradeReport(valid=False, message=str(error))
+        missing = [name for name in rows if all(file.name != name for file in files)]
+        if missing:
+            return GradeReport(valid=False, message=f"{missing[0]} was not written with them")
+        return GradeReport(valid=True)
 
     def check(self, test: Path) -> GradeReport:
         """Validate a test submission without scoring it."""
@@ -197,6 +224,7 @@ _VERBS: dict[str, Callable[..., Value]] = {
     "grade": lambda grader, *files: grader.grade(*files),
     "out_of_fold": lambda grader, *files: grader.out_of_fold(*files),
     "sample": lambda grader, *files: grader.sample(*files),
+    "probabilities": lambda grader, *files: grader.probabilities(files),
     "check": lambda grader, *files: grader.check(*files),
     "compare": lambda grader, *files: grader.compare(*files),
     "blend": _blend,

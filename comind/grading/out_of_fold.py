@@ -17,7 +17,7 @@ from comind.grading.true_answers import Answers
 from comind.metrics import Metric
 from comind.splits.grouping import row_groups
 from comind.splits.split_folder import SplitFolder
-from comind.tables.csv_tables import read_header, reject_columns, row_keys
+from comind.tables.csv_tables import check_train_keys, read_header, reject_columns, row_keys
 
 _LEAST_ROWS = 2
 _SHARE = 0.5  # of the rows that earlier candidates have in common, which the next one has to have, too
@@ -44,8 +44,9 @@ class OutOfFoldScorer:
         self._ids = list(split.id_columns)
         self._train_ids = list(split.train_id_columns)
         self._targets = list(split.target_columns)
-        self._keys = row_keys(rows, self._train_ids)
-        self._size = ExpectedSize.of(self._keys, self._targets, metric.answer_kind)
+        self.keys = row_keys(rows, self._train_ids)
+        """The keys of the rows of train.csv."""
+        self._size = ExpectedSize.of(self.keys, self._targets, metric.answer_kind)
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
         truth = target_values(rows, *shape, one_hot=one_hot).astype(str)
@@ -89,7 +90,7 @@ class OutOfFoldScorer:
         Raises:
             SubmissionError: a file is invalid.
         """
-        left_out = np.unique([place for keys in apart for place in self._keys.get_indexer(keys)])
+        left_out = np.unique([place for keys in apart for place in self.keys.get_indexer(keys)])
         tables: dict[int, pd.DataFrame] = {}
         common: np.ndarray | None = None
         for number, paths in enumerate(candidates):
@@ -123,7 +124,7 @@ class OutOfFoldScorer:
             SubmissionError: wrong columns, an unknown or repeated id, or fewer than 2 rows.
         """
         table = self._predicted(path)
-        order = self._keys.get_indexer(row_keys(table, self._ids))
+        order = self.keys.get_indexer(row_keys(table, self._ids))
         by_place = np.argsort(order)  # some metrics, and the last digit of others, depend on the order
         return order[by_place], table.iloc[by_place].reset_index(drop=True)
 
@@ -143,14 +144,7 @@ class OutOfFoldScorer:
         if not self._metric.answer_kind.may_be_blank:
             blank = table[self._targets].apply(lambda cells: cells.str.strip() == "").any(axis="columns")
             table = table[~blank]
-        keys = row_keys(table, self._ids)
-        if keys.has_duplicates:
-            raise SubmissionError(f"the id {keys[keys.duplicated()][0]!r} appears twice")
-        unknown = keys[~keys.isin(self._keys)]
-        if len(unknown):
-            raise SubmissionError(
-                f"{len(unknown)} of its ids are not in train.csv, for instance {unknown[0]!r}"
-            )
+        check_train_keys(row_keys(table, self._ids), self.keys)
         if len(table) < _LEAST_ROWS:
             raise SubmissionError(f"it predicts {len(table)} rows, too few to score")
         return table.reset_index(drop=True)

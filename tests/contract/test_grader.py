@@ -100,6 +100,20 @@ def test_out_of_fold_predictions_are_scored_there(grader: GraderProcess, tmp_pat
     assert grader.out_of_fold(predictions).message.startswith("the column 'id' is missing")
 
 
+def test_probabilities_are_checked_there(grader: GraderProcess, tmp_path: Path) -> None:
+    """The process reads the files of a step by their names, or says what is wrong."""
+    [public] = (tmp_path / "splits").glob("*/public")
+    files = []
+    for part in ("validation", "test"):
+        ids = [line.split(",")[0] for line in (public / f"{part}.csv").read_text().splitlines()[1:]]
+        files.append(tmp_path / f"{part}_probabilities.csv")
+        files[-1].write_text("\n".join(["id,no,yes", *(f"{each},1,3" for each in ids)]) + "\n")
+    assert grader.probabilities(files).valid
+    files[0].write_text("id,no,yes\n")
+    message = grader.probabilities(files).message
+    assert message.startswith("validation_probabilities.csv: 10 of 10 ids (id) are missing")
+
+
 def test_a_file_beyond_the_expected_size_is_not_read(grader: GraderProcess, tmp_path: Path) -> None:
     """Millions of blank lines, or of columns, are an invalid report at once, and the next is graded."""
     test = tmp_path / "small" / "public" / "sample_submission.csv"

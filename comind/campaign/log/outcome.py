@@ -6,11 +6,17 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from comind.domain.metric import MetricValue, Paired, ValidationScore
+from comind.domain.problem import (
+    OUT_OF_FOLD_PROBABILITIES,
+    TEST_PROBABILITIES,
+    VALIDATION_PROBABILITIES,
+)
 from comind.domain.spend import Spend
 from comind.domain.value import AnyText, Payload, Value
 from comind.grading.grader_port import ScoreBreakdown
 
 __all__ = [
+    "PROBABILITIES",
     "BudgetExceeded",
     "CellSummary",
     "CellTiming",
@@ -105,6 +111,14 @@ class CellTiming(Value):
     """Seconds of each model of the baseline's ensemble, as far as they were printed."""
 
 
+PROBABILITIES = {
+    VALIDATION_PROBABILITIES: "validation_probabilities_sha256",
+    TEST_PROBABILITIES: "test_probabilities_sha256",
+    OUT_OF_FOLD_PROBABILITIES: "out_of_fold_probabilities_sha256",
+}
+"""Files of probabilities beside labels, with the fields of `Submitted` for their hashes."""
+
+
 class Submitted(Value):
     """Content hashes of the pair of files that one step submitted."""
 
@@ -113,8 +127,18 @@ class Submitted(Value):
     test_sha256: str
     out_of_fold_sha256: str = ""
     """Of its predictions for rows of train.csv; empty if it wrote none that could be read."""
+    validation_probabilities_sha256: str = Field(default="", exclude_if=lambda sha256: not sha256)
+    test_probabilities_sha256: str = Field(default="", exclude_if=lambda sha256: not sha256)
+    out_of_fold_probabilities_sha256: str = Field(default="", exclude_if=lambda sha256: not sha256)
+    """Of the probabilities beside its labels; empty if it wrote none that could be read."""
     nominated: bool = False
     """Whether the step nominated this pair as the attempt's result."""
+
+    @property
+    def probabilities(self) -> dict[str, str]:
+        """The hashes of the probabilities beside its labels, by file name."""
+        found = {name: str(getattr(self, field)) for name, field in PROBABILITIES.items()}
+        return {name: sha256 for name, sha256 in found.items() if sha256}
 
 
 class SamplePredictions(Value):

@@ -127,6 +127,8 @@ class CellRun(Cell):
     """The grader's report on its submissions."""
     out_of_fold: GradeReport | None = None
     """The grader's report on its out-of-fold predictions."""
+    probabilities: GradeReport | None = None
+    """The grader's report on the probabilities beside its labels."""
     gain: Paired | None = None
     """Paired difference to the attempt's previous leader; positive is better."""
     sample: SampleGraded | None = None
@@ -264,9 +266,9 @@ def _apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
             return _ended(state, ended, record.at)
         case Graded() | SampleGraded() as graded:
             return _graded(state, graded)
-        case SessionAwaited() | SessionOpened() | NodeLost() as session:
+        case SessionOpened() | NodeLost() as session:
             return _session(state, session)
-        case PictureShown():
+        case SessionAwaited() | PictureShown():
             return state
         case WorkEnded(outcome=outcome):
             return replace(_close_lost(state), outcome=outcome, ended=record.at)
@@ -276,12 +278,11 @@ WORK_LOG = LogSchema(WORK_EVENTS, AttemptState(), _apply)
 """Log of one piece of work; any prefix of it folds to a state."""
 
 
-def _session(state: AttemptState, session: SessionAwaited | SessionOpened | NodeLost) -> AttemptState:
+def _session(state: AttemptState, session: SessionOpened | NodeLost) -> AttemptState:
     if isinstance(session, SessionOpened):
         sealed, waited = session.sealed and state.sealed is not False, state.waited + session.waited
         state = replace(state, sealed=sealed, threads=session.threads, waited=waited)
-    waits = isinstance(session, SessionAwaited)
-    return state if waits else replace(state, sessions=state.sessions + 1)
+    return replace(state, sessions=state.sessions + 1)
 
 
 def _sent(state: AttemptState, sent: CallSent | MonitorAsked, at: datetime) -> AttemptState:
@@ -368,16 +369,16 @@ def _ended(state: AttemptState, ended: CellEnded, at: datetime) -> AttemptState:
 
 def _graded(state: AttemptState, graded: Graded | SampleGraded) -> AttemptState:
     if graded.evaluation is not None:
-        over = graded.evaluation == graded.evaluations
-        spend = state.spend + Spend(evaluations=1)
+        over, spend = graded.evaluation == graded.evaluations, state.spend + Spend(evaluations=1)
         state = replace(state, spend=spend, evaluations_over=over)
     cell, rejected = state.cells.last, ""
     if isinstance(graded, SampleGraded):
-        assert cell is not None, "it ran before it was graded"
-        return replace(state, cells=state.cells.put(cell.number, replace(cell, sample=graded)))
+        if cell is not None:
+            state = replace(state, cells=state.cells.put(cell.number, replace(cell, sample=graded)))
+        return state
     if cell is not None and cell.submitted == graded.submitted:
-        folds, gain, rejected = graded.out_of_fold, graded.gain, cell.rejected
-        cell = replace(cell, report=graded.report, out_of_fold=folds, gain=gain)
+        rejected, cell = cell.rejected, replace(cell, report=graded.report, gain=graded.gain)
+        cell = replace(cell, out_of_fold=graded.out_of_fold, probabilities=graded.probabilities)
         state = replace(state, cells=state.cells.put(cell.number, cell))
     score = graded.report.score
     if score is None:  # only the format of a refit is checked

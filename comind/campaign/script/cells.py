@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_state import CellRun
+from comind.domain.problem import OUT_OF_FOLD_PROBABILITIES
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.syntax import parse_python
 
@@ -37,6 +38,8 @@ class RanCell:
     life: int
     """Number of the interpreter that ran it; names do not survive a restart, files do."""
     names: SubmissionNames
+    beside: frozenset[str] = frozenset()
+    """Files of probabilities for validation and test rows that were collected with its submissions."""
 
 
 def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
@@ -55,7 +58,9 @@ def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
         code = ran_part(to_python(cell.code), cell.result)
         if code.strip() and (not cell.scratch or cell.step == step):
             names = cell.names or SubmissionNames()
-            cells.append(RanCell(cell.step, cell.goal, code, life, names))
+            beside = set(cell.submitted.probabilities if cell.submitted else ())
+            beside.discard(OUT_OF_FOLD_PROBABILITIES)
+            cells.append(RanCell(cell.step, cell.goal, code, life, names, frozenset(beside)))
         life += cell.result.state_lost
     return cells
 

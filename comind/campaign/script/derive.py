@@ -1,4 +1,4 @@
-"""Derive a script from cells: a backward slice from the two submissions."""
+"""Derive a script from cells: a backward slice from both submissions and probabilities beside them."""
 
 import ast
 import hashlib
@@ -17,7 +17,7 @@ from comind.domain.problem import PROGRAM
 class ScriptOrigin(StrEnum):
     """The origin of a script."""
 
-    DERIVED = "derived"  # the statements that the submissions need
+    DERIVED = "derived"  # the statements that the submissions, and probabilities beside them, need
     CELLS = "cells"  # all cells that ran, in order
 
 
@@ -87,7 +87,8 @@ def derive(cells: Sequence[RanCell]) -> Script:
             for text, statements in _units(cell.code, tree)
         ]
     names = cells[-1].names
-    wanted = {file_of(names.validation) or ANY_FILE, file_of(names.test) or ANY_FILE}
+    written = (names.validation, names.test, *cells[-1].beside)
+    wanted = {file_of(name) or ANY_FILE for name in written}
     kept = _slice(units, wanted)
     return _script(ScriptOrigin.DERIVED, cells, kept)
 

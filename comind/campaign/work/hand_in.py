@@ -52,6 +52,9 @@ class HandIn(Protocol):
 class FilesHandedIn:
     """A cell hands in the predictions that it wrote."""
 
+    probabilities: bool = False
+    """Whether probabilities beside labels count."""
+
     wanted: ClassVar = "pair of submissions"
     missing: ClassVar = "did not write both submissions"
     statuses: ClassVar[tuple[CellStatus, ...]] = (
@@ -69,7 +72,8 @@ class FilesHandedIn:
     def collector(self, workspace: Path, code: str, names: SubmissionNames | None) -> Collector:
         """Return a collector of files by their status."""
         del code
-        return SubmissionCollector(workspace, names, sample=self.sample)
+        options = {"sample": self.sample, "probabilities": self.probabilities}
+        return SubmissionCollector(workspace, names, **options)
 
 
 @dataclass(frozen=True, slots=True)

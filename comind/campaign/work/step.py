@@ -26,10 +26,14 @@ class Step:
     """Paired difference to the attempt's previous best score; positive is better."""
     refused: str = ""
     """Why the files it named were rejected."""
+    unread: str = ""
+    """Why files beside a graded pair could not be read."""
     neighbours: tuple[Neighbour, ...] = ()
     """Other attempts with progress since the last report; with failed or submitting steps only."""
     out_of_fold: GradeReport | None = None
     """Report on its out-of-fold predictions; None if it submitted none."""
+    probabilities: GradeReport | None = None
+    """Report, without a score, on the probabilities beside its labels; None if it submitted none."""
     followed: bool | None = None
     """Whether its nomination made it the attempt's pick; None if it was not nominated."""
     rejected: str = ""
