@@ -305,8 +305,7 @@ def _sent(state: AttemptState, sent: CallSent | MonitorAsked, at: datetime) -> A
 def _heard(
     state: AttemptState, heard: RequestFailed | CallAnswered | CallFailed | MonitorHeard, at: datetime
 ) -> AttemptState:
-    call = state.open_call
-    if call is None:
+    if (call := state.open_call) is None:
         return state
     if isinstance(heard, RequestFailed):
         failed = FailedRequest(at, heard.message, _charge(heard.booked, retries=1))
