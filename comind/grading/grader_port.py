@@ -81,8 +81,10 @@ class BlendReport(Value):
     """For each member: one weight for all target columns, or one for each; integers of an average."""
     offsets: tuple[float, ...] = ()
     """What is added to a weighted sum, once or for each target column; empty for an average."""
+    stacked: bool = False
+    """Whether the weights were learned on out-of-fold rows."""
     out_of_fold_rows: int = 0
-    """Rows of train.csv that the weights were learned on; 0 if they were selected on validation rows."""
+    """Rows of train.csv that the blend was judged on besides."""
     gain: Paired | None = None
     """Gain over the best single submission, on rows that neither was selected on."""
 

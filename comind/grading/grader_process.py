@@ -101,7 +101,7 @@ class GraderProcess(_FoldGrader):
             "blend",
             *files,
             folds=list(folds),
-            out_of_fold=[len(each.out_of_fold) for each in candidates],
+            others=[len(each.out_of_fold) for each in candidates],
             seconds=[each.seconds for each in candidates],
             most_seconds=None if math.isinf(most_seconds) else most_seconds,
         )

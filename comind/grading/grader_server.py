@@ -17,7 +17,7 @@ listens on a Unix socket. Requests and answers are JSON objects, one a line:
 
 `"fold": NUMBER` selects an existing fold of the split. With `"folds": [NUMBER, ...]`, "blend" lists each
 candidate's submission for validation.csv, then those for each fold, then its files with out-of-fold
-predictions, whose number is in `"out_of_fold"`; `"seconds"` are those of each candidate's program, and
+predictions, whose number is in `"others"`; `"seconds"` are those of each candidate's program, and
 `"most_seconds"` those that the members may take. Labels are read once, those of folds on first use by a
 worker; nothing is written.
 
@@ -173,10 +173,8 @@ class SplitGrader:
         """Select the best weighted average of candidates, given best first, or learn a stack of them."""
         sheets = [self._validation, *(self.fold(number)._validation for number in folds)]  # noqa: SLF001 - ours
         files = zip(*((each.validation, *each.folds) for each in candidates), strict=True)
-        rows = None
-        if any(each.out_of_fold for each in candidates) and not self._metric.by_program:
-            apart = [sheet.schema.keys for sheet in sheets[1:]]
-            rows = self._train.together([each.out_of_fold for each in candidates], apart)
+        others = [each.out_of_fold for each in candidates]
+        rows = None if self._metric.by_program or not any(others) else self._train.together(others)
         costs = Costs([each.seconds for each in candidates], most_seconds)
         return select_blend([*zip(sheets, files, strict=True)], rows, costs)
 
@@ -203,7 +201,7 @@ def _blend(
     grader: SplitGrader,
     *files: Path,
     folds: Sequence[int],
-    out_of_fold: Sequence[int],
+    others: Sequence[int],
     seconds: Sequence[float],
     most_seconds: float | None,
 ) -> BlendReport:
@@ -215,7 +213,7 @@ def _blend(
             tuple(islice(following, count)),
             took,
         )
-        for count, took in zip(out_of_fold, seconds, strict=True)
+        for count, took in zip(others, seconds, strict=True)
     ]
     return grader.blend(candidates, folds, math.inf if most_seconds is None else most_seconds)
 
@@ -232,6 +230,7 @@ _VERBS: dict[str, Callable[..., Value]] = {
     "coded": lambda grader, *files: grader.coded([*zip(files[::2], files[1::2], strict=True)]),
 }
 """What answers the requests of these names, given a `SplitGrader` and files."""
+_OF_BLENDS = ("folds", "others", "seconds", "most_seconds")
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -257,7 +256,7 @@ def _grade(grader: SplitGrader, line: bytes) -> bytes:
     try:
         request = json.loads(line)
         grader = grader.fold(request.get("fold", 0))
-        more = {name: request[name] for name in ("folds",) if name in request}
+        more = {name: request[name] for name in _OF_BLENDS if name in request}
         [(verb, names)] = ((each, request[each]) for each in _VERBS if each in request)
         answer = _VERBS[verb](grader, *map(Path, names), **more)
         return answer.model_dump_json().encode()

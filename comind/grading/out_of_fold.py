@@ -10,7 +10,7 @@ from comind.competitions.data import is_one_hot, target_values
 from comind.competitions.label_spelling import label_spellings
 from comind.competitions.submission_table import ExpectedSize, one_row_per_id, read_submission
 from comind.errors import CompetitionError, GraderError, SubmissionError
-from comind.grading.blending.cross_fit import OutOfFold
+from comind.grading.blending.cross_fit import OutOfFold, most_candidates
 from comind.grading.grader_port import GradeReport
 from comind.grading.submission_schema import SubmissionSchema
 from comind.grading.true_answers import Answers
@@ -20,7 +20,9 @@ from comind.splits.split_folder import SplitFolder
 from comind.tables.csv_tables import check_train_keys, read_header, reject_columns, row_keys
 
 _LEAST_ROWS = 2
-_SHARE = 0.5  # of the rows that earlier candidates have in common, which the next one has to have, too
+_SHARE = 1 / 3  # of the rows that earlier candidates have in common, which the next one has to have, too
+_DRAWN = 20_000  # rows, of which a stack is learned on fewer
+_SEED = 20261129
 
 
 class OutOfFoldScorer:
@@ -77,30 +79,32 @@ class OutOfFoldScorer:
         reason = f"the evaluator does not score these rows of train.csv: {report.message}"
         return GradeReport(valid=False, message=reason)
 
-    def together(
-        self, candidates: Sequence[Sequence[Path]], apart: Sequence[pd.Index]
-    ) -> OutOfFold | None:
+    def together(self, candidates: Sequence[Sequence[Path]]) -> OutOfFold | None:
         """Return the rows that candidates have in common, with their predictions; None without any.
 
-        Args:
-            candidates: the files of each, of which none predicts a row twice; the best first, some with
-                none. One that has less than half of the rows that those before have is left out.
-            apart: keys of rows that are left out.
+        Of large tables some rows are drawn. `candidates` are the files of each, of which none predicts a
+        row twice; the best first, some with none. One that has less than a third of the rows that those
+        taken before have is left out; the first is the one with most rows.
 
         Raises:
             SubmissionError: a file is invalid.
         """
-        left_out = np.unique([place for keys in apart for place in self.keys.get_indexer(keys)])
+        drawn = np.arange(len(self.keys))
+        if len(drawn) > _DRAWN:
+            drawn = np.random.default_rng(_SEED).choice(drawn, _DRAWN, replace=False)
         tables: dict[int, pd.DataFrame] = {}
-        common: np.ndarray | None = None
         for number, paths in enumerate(candidates):
-            if not paths:
-                continue
-            table = pd.concat([part.set_index(rows) for rows, part in map(self._read, paths)])
-            rows = np.setdiff1d(table.index, left_out)
-            shared = rows if common is None else np.intersect1d(common, rows)
+            if paths and len(tables) < most_candidates(self._metric, len(drawn) * len(self._targets)):
+                table = pd.concat([part.set_index(rows) for rows, part in map(self._read, paths)])
+                tables[number] = table[table.index.isin(drawn)]
+        common: np.ndarray | None = None
+        for number in sorted(tables, key=lambda each: (-len(tables[each]), each)):
+            rows = tables[number].index.to_numpy()
+            shared = np.sort(rows) if common is None else np.intersect1d(common, rows)
             if common is None or len(shared) >= _SHARE * len(common):
-                tables[number], common = table, shared
+                common = shared
+            else:
+                del tables[number]
         if common is None or not len(common):
             return None
         answers = self._answers(common, next(iter(tables.values())).loc[common])

@@ -10,6 +10,7 @@ import pandas as pd
 from comind.domain.problem import AnswerKind
 from comind.errors import SubmissionError
 from comind.grading.blending.averaging import average, scaled
+from comind.grading.grader_port import BlendReport
 from comind.metrics.metric_types import Metric, TableMetric
 
 MOST_MEMBERS = 5
@@ -88,7 +89,7 @@ class CandidatePool:
         self.truth = truth
         self.size = len(candidates)
         self.known = [number for number, table in enumerate(candidates) if table is not None]
-        self.targets = list(truth.columns)
+        self.targets = next(list(table.columns) for table in candidates if table is not None)
         self._costs = costs
         self._parts = {
             mean: {
@@ -104,6 +105,17 @@ class CandidatePool:
     def means(self) -> tuple[str, ...]:
         """The means to select from."""
         return tuple(self._parts)
+
+    def with_rows(
+        self, truth: pd.DataFrame, candidates: Sequence[pd.DataFrame | None]
+    ) -> "CandidatePool":
+        """Return a pool of the same candidates on other rows."""
+        return CandidatePool(self.metric, truth, candidates, self.means, self._costs)
+
+    @property
+    def allowed(self) -> list[int]:
+        """The candidates that may be members."""
+        return [number for number in self.known if self._costs.allow([number])]
 
     def part(self, mean: str, number: int) -> np.ndarray:
         """Return a candidate's predictions on the scale of a mean, shape (rows, targets)."""
@@ -149,6 +161,15 @@ class CandidatePool:
         values = values if self.metric.maximize else -values
         return [float(value) if math.isfinite(value) else -math.inf for value in values]
 
+    def selection_of(self, report: BlendReport) -> Selection:
+        """Return the blend of a report about these candidates."""
+        weights = np.zeros((self.size, len(self.targets)))
+        weights[list(report.members)] = np.broadcast_to(
+            report.weights, (len(report.members), len(self.targets))
+        )
+        offsets = np.broadcast_to(report.offsets, len(self.targets)) if report.offsets else None
+        return Selection(report.mean, weights, offsets)
+
     def shared_weights(self, mean: str, counts: np.ndarray) -> Selection:
         """Return a selection with the same weights, shape (candidates,), for all target columns."""
         return Selection(mean, np.repeat(counts[:, None], len(self.targets), axis=1))
@@ -187,11 +208,7 @@ def greedy_weights(
     one = np.eye(size, dtype=int)
     best[allowed[0]] = 1
     for _ in range(picks):
-        eligible = [
-            number
-            for number in allowed
-            if counts[number] or not counts.any() or fits(counts + one[number])
-        ]
+        eligible = [number for number in allowed if counts[number] or fits(counts + one[number])]
         values = scores([counts + one[number] for number in eligible])
         value, _, number = max(
             (value, -counts[number], -number) for value, number in zip(values, eligible, strict=True)
@@ -202,8 +219,11 @@ def greedy_weights(
     return np.asarray(best // np.gcd.reduce(best))
 
 
-def select(pool: CandidatePool, rows: np.ndarray) -> Selection:
-    """Select a blend on rows: the best over means, with weights per target if that scores better."""
+def select(pool: CandidatePool, rows: np.ndarray, most: int | None = None) -> Selection:
+    """Select a blend on rows: the best over means, with weights per target if that scores better.
+
+    It has at most five members, of the first `most` candidates.
+    """
     if len(rows) > _ROWS:
         rows = np.random.default_rng(0).choice(rows, _ROWS, replace=False)
     picks = _PROGRAM_PICKS if pool.metric.by_program else _MOST_PICKS
@@ -213,7 +233,8 @@ def select(pool: CandidatePool, rows: np.ndarray) -> Selection:
         def joint(tried: list[np.ndarray], mean: str = mean) -> list[float]:
             return pool.score_all([pool.shared_weights(mean, counts) for counts in tried], rows)
 
-        weights = greedy_weights(joint, pool.known, pool.size, pool.few, picks)
+        allowed = [number for number in pool.allowed if most is None or number < most]
+        weights = greedy_weights(joint, allowed, pool.size, pool.few, picks)
         found.append(pool.shared_weights(mean, weights))
     best = max(found, key=lambda each: pool.score(each, rows))
     per_target = _per_target(pool, best, rows)

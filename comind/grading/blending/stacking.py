@@ -29,7 +29,7 @@ _ROWS = 10_000  # sampled to learn on
 _FOLDS = 4
 _BAGS, _BAG_ROWS, _BAG_SHARE, _BAG_PICKS = 10, 2_000, 0.5, 10
 _PENALTIES = (0.1, 0.01, 0.001)  # of the distance to equal weights, in units of the loss's curvature
-_DIGITS = 6
+_DIGITS = 6  # significant
 _SEED = 20261129
 
 _Learner = Callable[[CandidatePool, np.ndarray], Selection]
@@ -89,14 +89,14 @@ def _learners(pool: CandidatePool) -> Iterator[_Learner]:
 
 @dataclass(frozen=True)
 class _Bagging:
-    """Greedy selection, summed over random halves of the candidates and samples of the rows."""
+    """Greedy selection, averaged over random halves of the candidates and samples of the rows."""
 
     mean: str
 
     def __call__(self, pool: CandidatePool, rows: np.ndarray) -> Selection:
         random = np.random.default_rng(_SEED)
-        usable = pool.known
-        counts = np.zeros(pool.size, dtype=int)
+        usable = pool.allowed
+        whole = np.zeros(pool.size)
         for _ in range(_BAGS):
             among = random.choice(usable, max(2, round(_BAG_SHARE * len(usable))), replace=False)
             drawn = random.choice(rows, min(len(rows), _BAG_ROWS))
@@ -105,18 +105,18 @@ class _Bagging:
                 return pool.score_all([pool.shared_weights(self.mean, each) for each in tried], drawn)
 
             allowed = sorted(among.tolist())
-            counts += greedy_weights(scores, allowed, pool.size, pool.affordable, _BAG_PICKS)
-        return pool.shared_weights(self.mean, _affordable(pool, counts))
+            weights = greedy_weights(scores, allowed, pool.size, pool.affordable, _BAG_PICKS)
+            whole += weights / weights.sum()
+        kept = _affordable(pool, whole)
+        return pool.shared_weights(self.mean, _rounded(np.where(kept, whole / _BAGS, 0.0)))
 
 
-def _affordable(pool: CandidatePool, counts: np.ndarray) -> np.ndarray:
-    """Return the counts without the lightest candidates, as far as the rest can be paid."""
-    kept = counts.copy()
-    for number in np.argsort(counts, kind="stable"):
-        if pool.affordable(kept) or np.count_nonzero(kept) == 1:
-            break
-        kept[number] = 0
-    return np.asarray(kept // np.gcd.reduce(kept))
+def _affordable(pool: CandidatePool, weights: np.ndarray) -> np.ndarray:
+    """Return which candidates, the heaviest first, may be members together; shape (candidates,)."""
+    kept = np.zeros(pool.size, dtype=bool)
+    for number in np.argsort(-weights, kind="stable"):
+        kept[number] = weights[number] > 0 and pool.affordable(kept | (np.arange(pool.size) == number))
+    return kept
 
 
 @dataclass(frozen=True)
@@ -124,44 +124,47 @@ class _Regression:
     """Non-negative weights with the least loss on the scale of a mean, and a penalty (ridge).
 
     The loss is squared; logistic for probabilities on the scale of log loss, and softmax for those of
-    classes. Each of up to ten target columns has weights of its own; classes share theirs.
+    classes. Each of up to ten target columns has weights of its own; more, and classes, share theirs.
     """
 
     mean: str
     penalty: float
 
     def __call__(self, pool: CandidatePool, rows: np.ndarray) -> Selection:
-        usable = list(pool.known)
-        while True:
+        usable = pool.allowed
+        weights, offsets = self._fitted(pool, rows, usable)
+        totals = np.zeros(pool.size)
+        totals[usable] = weights.sum(axis=1)
+        kept = np.flatnonzero(_affordable(pool, totals)).tolist()
+        if np.count_nonzero(totals) > len(kept) > 0:
+            usable = kept
             weights, offsets = self._fitted(pool, rows, usable)
-            counts = np.zeros(pool.size)
-            counts[usable] = weights.sum(axis=1)
-            if pool.affordable(counts) or len(usable) == 1:
-                break
-            usable.remove(min(usable, key=lambda number: (counts[number], number)))
         whole = np.zeros((pool.size, len(pool.targets)))
         whole[usable] = weights
-        return Selection(self.mean, np.round(whole, _DIGITS), np.round(offsets, _DIGITS))
+        empty = ~whole.any(axis=0)
+        whole[np.array(usable)[:, None], np.flatnonzero(empty)] = 1 / len(usable)  # nothing was found
+        averaged = self.mean == "rank" or bool(empty.any())  # only the order of ranks counts
+        return Selection(self.mean, _rounded(whole), None if averaged else _rounded(offsets))
 
     def _fitted(
         self, pool: CandidatePool, rows: np.ndarray, usable: list[int]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights, shape (candidates, targets), and the offsets, shape (targets,)."""
         parts = np.stack([pool.part(self.mean, number)[rows] for number in usable])
-        truth = np.asarray(cells_of(self.mean, pool.truth_of(rows)), dtype=float)
+        truth = np.asarray(cells_of(self.mean, pool.truth_of(rows)[pool.targets]), dtype=float)
         targets = truth.shape[1]
         if pool.metric.answer_kind is AnswerKind.CLASS_PROBABILITIES:
             fit = _softmax if self.mean == "log" else _of_classes
             shared = fit(parts, truth, self.penalty)
             return np.repeat(shared[:, None], targets, axis=1), np.zeros(targets)
-        if self.mean == "logit":
-            found = [_logistic(*each, self.penalty) for each in _columns(parts, truth)]
-        else:
+        if self.mean != "logit":
             truth = scaled(self.mean, truth)
-            found = [_squared(*each, self.penalty) for each in _columns(parts, truth)]
-        weights, offsets = (np.array(each) for each in zip(*found, strict=True))
+        fit_column = _logistic if self.mean == "logit" else _squared
         if targets > MOST_TARGETS:
-            weights = np.broadcast_to(weights.mean(axis=0), weights.shape)
+            weights, offset = fit_column(*_as_one(parts, truth), self.penalty)
+            return np.repeat(weights[:, None], targets, axis=1), np.full(targets, offset)
+        found = [fit_column(*each, self.penalty) for each in _columns(parts, truth)]
+        weights, offsets = (np.array(each) for each in zip(*found, strict=True))
         return weights.T, offsets
 
 
@@ -170,6 +173,12 @@ def _columns(parts: np.ndarray, truth: np.ndarray) -> Iterator[tuple[np.ndarray,
     for number, true in enumerate(truth.T):
         known = np.isfinite(true)
         yield parts[:, known, number].T, true[known]
+
+
+def _as_one(parts: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return all known cells as one column: predictions, shape (cells, candidates), and the truth."""
+    known = np.isfinite(truth)
+    return parts[:, known].T, truth[known]
 
 
 def _squared(given: np.ndarray, true: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
@@ -186,9 +195,7 @@ def _squared(given: np.ndarray, true: np.ndarray, penalty: float) -> tuple[np.nd
 
 def _of_classes(parts: np.ndarray, truth: np.ndarray, penalty: float) -> np.ndarray:
     """Return weights that all classes share, with the least squared error."""
-    shared = parts.reshape(len(parts), -1).T
-    weights, _ = _squared(shared, truth.ravel(), penalty)
-    return weights if weights.any() else np.full(len(parts), 1 / len(parts))
+    return _squared(parts.reshape(len(parts), -1).T, truth.ravel(), penalty)[0]
 
 
 def _logistic(given: np.ndarray, true: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
@@ -196,7 +203,7 @@ def _logistic(given: np.ndarray, true: np.ndarray, penalty: float) -> tuple[np.n
 
     def loss(values: np.ndarray) -> tuple[float, np.ndarray]:
         odds = given @ values[:-1] + values[-1]
-        wrong = 1 / (1 + np.exp(-odds)) - true
+        wrong = 1 / (1 + np.exp(-np.clip(odds, -500, 500))) - true
         slope = np.append(given.T @ wrong, wrong.sum()) / len(true)
         return float(np.mean(np.logaddexp(0, odds) - true * odds)), slope
 
@@ -234,3 +241,8 @@ def _least(
 
     bounds = [(0, None)] * size + [(None, None)] * offset
     return np.asarray(minimize(penalised, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Round to six significant digits."""
+    return np.array([float(f"{value:.{_DIGITS}g}") for value in values.flat]).reshape(values.shape)
