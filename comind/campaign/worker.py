@@ -4,7 +4,7 @@ import json
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -216,8 +216,10 @@ def _run_baseline(
 
 def _ports(work: Code, folder: WorkFolder, recorder: Recorder, dependencies: Dependencies) -> Ports:
     """Return the ports of an attempt: with a monitor and neighbours only if a model writes its cells."""
-    open_session = partial(dependencies.open_session, work, folder)
-    ports = Ports(open_session, dependencies.grader, hand_in=dependencies.hand_in)
+    open_session, hand_in = partial(dependencies.open_session, work, folder), dependencies.hand_in
+    if work.is_closing and isinstance(hand_in, FilesHandedIn):
+        hand_in = replace(hand_in, sample=False)  # its models may have seen the validation labels
+    ports = Ports(open_session, dependencies.grader, hand_in=hand_in)
     if not (work.is_closing or work.is_attempt_0):
         ports = ports._replace(evaluations=dependencies.ledger.evaluations)
     if work.is_platform_work:

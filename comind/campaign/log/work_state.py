@@ -134,7 +134,7 @@ class CellRun(Cell):
     sample: SampleGraded | None = None
     """Of a step on the sample: how that was graded."""
     uses_sample: bool = False
-    """Whether it handed in what rows of the sample are used for."""
+    """Whether it handed in what depends on rows of the sample."""
 
 
 @dataclass(frozen=True, slots=True)

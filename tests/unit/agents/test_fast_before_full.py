@@ -55,7 +55,10 @@ def test_a_score_on_the_sample_is_told_as_such(tmp_path: Path) -> None:
     task, first, second, full = _asked(tmp_path, _work(), _FAST, _FASTER, "poor")
     assert _TOLD in task
     assert "Scored on the sample: written 0.8 [0.8, 0.8] (95 % interval, 1 rows)." in first
-    assert "fitted on 400 of 4000 rows; do not compare it with scores of full steps." in first
+    assert (
+        "It depends on rows of the sample (400 of 4000); do not compare it with scores of full steps."
+        in first
+    )
     assert "Nothing is scored yet." in first
     assert "0.05 better than your best step on the sample before it" in second
     assert "Scored: written 0.5" in full
@@ -67,12 +70,10 @@ def test_a_score_on_the_sample_is_told_as_such(tmp_path: Path) -> None:
 
 
 def test_what_a_step_says_and_what_its_code_shows_may_differ(tmp_path: Path) -> None:
-    """A full step that uses the sample is told so, and a step on the sample that does not use it."""
+    """A full step that depends on the sample is told so; predictions are refused if it does not."""
     _, mixed, fast, plain = _asked(tmp_path, _work(), _MIXED, "unread", "good")
-    assert (
-        "This cell uses rows of `input/sample/`, and what it submitted counts as a full step." in mixed
-    )
-    assert "Its code does not seem to use `input/sample/`, so perhaps" in fast
+    assert "This cell depends on rows of `input/sample/`, and what it submitted counts as" in mixed
+    assert "Not scored: sample_predictions.csv: the code of this cell uses no rows of" in fast
     assert "input/sample/" not in plain
 
 

@@ -15,6 +15,7 @@ from comind.campaign.reports.tuning import tuning_of
 from comind.campaign.work.hand_in import FilesHandedIn
 from comind.campaign.worker import execute
 from comind.cli.main import main
+from comind.domain.draft import Operator
 from comind.domain.spend import Budget
 from comind.errors import ModelServiceError
 from comind.eventlog.log import read_log
@@ -23,16 +24,23 @@ from tests.unit.campaign.samples import code, scored, split_made
 from tests.unit.campaign.work_logs import records_of
 from tests.unit.campaign.world import World, hand_in, on_sample, reply
 
+_FIT_ON_SAMPLE = "('input/sample/train.csv')"
 _CELLS: dict[str, object] = {
-    "fast": on_sample("0.8"),
-    "faster": on_sample("0.99"),
-    "wrong": on_sample("words"),
-    "half": on_sample("0.7", "submission.csv"),
-    "both": on_sample("0.6", "submission.csv", "validation_submission.csv"),
-}
+    f"{name}{_FIT_ON_SAMPLE}": cell
+    for name, cell in {
+        "fast": on_sample("0.8"),
+        "faster": on_sample("0.99"),
+        "wrong": on_sample("words"),
+        "half": on_sample("0.7", "submission.csv"),
+        "both": on_sample("0.6", "submission.csv", "validation_submission.csv"),
+        "mixed": hand_in("0.4"),
+    }.items()
+} | {"unread": on_sample("0.97")}
 
 
-def _world(root: Path, *cells: str, **values: Any) -> World:
+def _world(root: Path, *names: str, **values: Any) -> World:
+    """Script the cells of these names; those that fit on the sample name it."""
+    cells = [next((code for code in _CELLS if code == name + _FIT_ON_SAMPLE), name) for name in names]
     given: dict[str, Any] = {"hand_in": FilesHandedIn(sample=True), "cells": _CELLS} | values
     return World(root, [reply(each) for each in cells], **given)
 
@@ -109,9 +117,36 @@ def test_a_cell_is_of_one_class(tmp_path: Path) -> None:
 
 
 def test_without_a_sample_the_file_is_any_other(tmp_path: Path) -> None:
-    """In a campaign whose split has no sample nothing is graded for it."""
-    _, state = _attempt(tmp_path, "fast", hand_in=FilesHandedIn())
-    assert [cell.sample for cell in state.cells] == [None]
+    """In a campaign whose split has no sample nothing is graded for it, and no cell uses one."""
+    _, state = _attempt(tmp_path, "fast", "mixed", hand_in=FilesHandedIn())
+    assert [(cell.sample, cell.uses_sample) for cell in state.cells] == [(None, False)] * 2
+
+
+def test_predictions_of_a_cell_that_does_not_use_the_sample_are_refused(tmp_path: Path) -> None:
+    """They are not graded, so that they reveal nothing, and are none of the evaluations."""
+    budget = Budget(seconds=3600.0, evaluations=3)
+    _, state = _attempt(tmp_path, "unread", "fast", budget=budget)
+    unread, fast = state.cells
+    assert (unread.sample, unread.refused) == (
+        None,
+        "sample_predictions.csv: the code of this cell uses no rows of input/sample/",
+    )
+    assert not World(tmp_path).folder.work("attempt-000").sample_predictions(1).is_file()
+    assert fast.sample is not None
+    assert state.spend.evaluations == 1
+
+
+@pytest.mark.parametrize("operator", [Operator.REFIT, Operator.FOLD, Operator.BLEND])
+def test_work_of_the_closing_phase_has_no_steps_on_the_sample(
+    operator: Operator, tmp_path: Path
+) -> None:
+    """Its models may have seen the labels of the validation rows."""
+    world, folder = _world(tmp_path), World(tmp_path).folder.work("work-000")
+    draft = code().draft.model_copy(update={"codebase": f"fast{_FIT_ON_SAMPLE}"})
+    work = code().model_copy(update={"operator": operator, "draft": draft})
+    execute(world.agent, work, folder, world.dependencies())
+    [cell] = WORK_LOG.read(folder.log).cells
+    assert (cell.sample, cell.uses_sample) == (None, False)
 
 
 def test_a_step_on_the_sample_is_one_of_the_evaluations(tmp_path: Path) -> None:
@@ -136,7 +171,8 @@ def test_a_resumed_attempt_does_not_grade_again(tmp_path: Path) -> None:
     outcome = execute(again.agent, code(steps=3), folder, again.dependencies())
     assert isinstance(outcome, CodeOutcome)
     state = WORK_LOG.read(folder.log)
-    assert again.ran == ["fast", "good", "faster"], "the session is restored by the first"
+    ran = [each.removesuffix(_FIT_ON_SAMPLE) for each in again.ran]
+    assert ran == ["fast", "good", "faster"], "the session is restored by the first"
     shown = [cell.sample.shown if cell.sample else "" for cell in state.cells]
     assert shown == ["sample written 0.8 [0.8, 0.8]", "", "sample written 0.99 [0.99, 0.99]"]
     assert outcome.score is not None
@@ -209,12 +245,17 @@ _WRITE = "write(model.predict(validation[names]))"
         ((_READ, _FIT, "model = Ridge().fit(train[names], train[target])", _WRITE), False),
         ((_READ, "def fit(table):\n    return table.mean()", "fit(sample)", "write(fit(train))"), False),
         (("# not input/sample/train.csv\nwrite(fit(train))",), False),
+        (('write(fit(pd.read_csv("input/demo/sample/train.csv")))',), False),
+        (('write(fit(pd.read_csv("input/sample-data/train.csv")))',), False),
         (('write(fit(train["sample"]))',), False),
         ((_READ, "not python(", "write(fit(train))"), False),
     ],
 )
-def test_what_a_cell_fits_on_is_found_by_its_text(cells: tuple[str, ...], found: bool) -> None:
-    """Its own paths and names, and those that earlier cells made of the sample and did not replace."""
+def test_what_depends_on_the_sample_is_found_by_text(cells: tuple[str, ...], found: bool) -> None:
+    """A cell's own paths and names, and those that earlier cells made of the sample and did not replace.
+
+    That a cell depends on the sample does not say that its model was fitted on it.
+    """
     *before, last = cells
     started = [
         CellStarted(ordinal=step, step=step, goal="", code=each) for step, each in enumerate(before, 1)
@@ -223,9 +264,7 @@ def test_what_a_cell_fits_on_is_found_by_its_text(cells: tuple[str, ...], found:
 
 
 def test_a_full_step_that_uses_the_sample_is_marked(tmp_path: Path) -> None:
-    """It is scored as what it handed in, and the log says that rows of the sample are in it."""
-    mixed = "submit(fit('input/sample/train.csv'))"
-    cells = _CELLS | {mixed: hand_in("0.4")}
-    _, state = _attempt(tmp_path, mixed, "good", "fast", cells=cells)
-    assert [cell.uses_sample for cell in state.cells] == [True, False, False]
+    """It is scored as what it handed in, and the log says that it depends on rows of the sample."""
+    _, state = _attempt(tmp_path, "mixed", "good", "fast")
+    assert [cell.uses_sample for cell in state.cells] == [True, False, True]
     assert [cell.report is not None for cell in state.cells] == [True, True, False]
