@@ -6,9 +6,16 @@ from typing import Any
 import pytest
 
 from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
-from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.outcome import CodeOutcome, SamplePredictions
 from comind.campaign.log.sample_steps import best_on_sample, uses_sample
-from comind.campaign.log.work_events import WORK_EVENTS, CellStarted, Graded, SampleGraded
+from comind.campaign.log.work_events import (
+    WORK_EVENTS,
+    CellEnded,
+    CellStarted,
+    Graded,
+    SampleGraded,
+    WorkEvent,
+)
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.campaign_view import read_view
 from comind.campaign.reports.tuning import tuning_of
@@ -19,8 +26,10 @@ from comind.domain.draft import Operator
 from comind.domain.spend import Budget
 from comind.errors import ModelServiceError
 from comind.eventlog.log import read_log
+from comind.grading.grader_port import GradeReport
+from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.agents.rounds import state_of
-from tests.unit.campaign.samples import code, scored, split_made
+from tests.unit.campaign.samples import code, score, scored, split_made
 from tests.unit.campaign.work_logs import records_of
 from tests.unit.campaign.world import World, hand_in, on_sample, reply
 
@@ -213,6 +222,24 @@ def test_planned_work_records_that_few_rows_come_first(tmp_path: Path) -> None:
     assert [each.work.sample_first for each in works] == [False, True]
     kept = [each.work.sample_first for each in read_view(world.folder).state.works.attempts()]
     assert kept == [False, True]
+
+
+def test_a_report_is_that_of_the_cell_that_handed_in_what_was_graded() -> None:
+    """Of a log that lacks the end of a cell, or has another one, no cell gets the report."""
+    given = SamplePredictions(step=1, sha256="a")
+    started = CellStarted(ordinal=1, step=1, goal="", code="fit()")
+    graded = SampleGraded(ordinal=2, predictions=given, report=GradeReport(valid=True, score=score(0.8)))
+
+    def shown(*events: WorkEvent) -> list[bool]:
+        cells = WORK_LOG.fold(records_of(started, *events, graded)).cells
+        return [cell.sample is not None for cell in cells]
+
+    ended = CellEnded(ordinal=1, result=CellResult(status=CellStatus.OK), sample=given)
+    other = given.model_copy(update={"sha256": "b"})
+    assert shown(ended) == [True]
+    assert shown() == [False]
+    assert shown(ended.model_copy(update={"sample": other})) == [False]
+    assert shown(ended, CellStarted(ordinal=3, step=2, goal="", code="")) == [False, False]
 
 
 def test_gradings_on_the_sample_count_as_revealed(tmp_path: Path) -> None:
