@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from comind.campaign.log.outcome import CellTiming
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded
 from comind.campaign.work.hand_in import FilesHandedIn
@@ -15,7 +16,7 @@ from comind.eventlog.log import read_log
 from comind.testing import ScriptedModel
 from tests.unit.agents.rounds import attempt, state_of
 from tests.unit.agents.samples import FRAME, PROBLEM, agent_for
-from tests.unit.campaign.samples import code, scored, split_made
+from tests.unit.campaign.samples import code, score, scored, split_made
 from tests.unit.campaign.world import World, hand_in, on_sample
 
 _PROBLEM = PROBLEM.model_copy(update={"train_rows": 4_000, "sample_rows": 400})
@@ -108,8 +109,9 @@ def test_a_resumed_attempt_is_told_the_same(tmp_path: Path) -> None:
 def test_an_attempt_is_planned_to_be_told_by_what_a_full_run_took(
     best: float, own: float | None, rows: int, told: bool
 ) -> None:
-    """By the program that it starts from, else the best one, and a tenth of its time."""
-    outcome = scored(0.8).model_copy(update={"code_seconds": best})
+    """By the program that it starts from, else the best one's scored cell, and a tenth of its time."""
+    scored_cell = CellTiming(step=1, seconds=best, score=score(0.8).shown)
+    outcome = scored(0.8).model_copy(update={"code_seconds": 300.0, "timings": (scored_cell,)})
     state = state_of(split_made(sample_rows=rows), *attempt(0, code(), outcome))
     draft = code().draft.model_copy(update={"codebase": "fit()", "codebase_seconds": own})
     work = code().model_copy(update={"draft": draft})  # in 600 s

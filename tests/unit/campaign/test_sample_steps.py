@@ -224,6 +224,28 @@ def test_planned_work_records_that_few_rows_come_first(tmp_path: Path) -> None:
     assert kept == [False, True]
 
 
+def test_steps_on_the_sample_are_no_part_of_what_a_full_run_takes(tmp_path: Path) -> None:
+    """Code and seconds of the result have what its script needs of them."""
+
+    def few(workspace: Path) -> list[tuple[float, str]]:
+        on_sample("0.8")(workspace)  # type: ignore[operator]
+        return [(30.0, "fitted")]
+
+    def full(workspace: Path) -> list[tuple[float, str]]:
+        hand_in("0.9")(workspace)  # type: ignore[operator]
+        return [(10.0, "fitted")]
+
+    read = 'import pandas as pd\n{0} = pd.read_csv("input/sample/train.csv")\n{0}.to_csv("{1}")'
+    needed = read.format("rows", "sample_predictions.csv") + '\nbest = rows["label"].mean()'
+    other = read.format("few", "sample_predictions.csv")
+    names = "validation_submission.csv", "submission.csv"
+    pair = "\n".join(f'pd.DataFrame({{"label": [best]}}).to_csv("{name}")' for name in names)
+    outcome, _ = _attempt(tmp_path, needed, other, pair, cells={needed: few, other: few, pair: full})
+    assert outcome.code_seconds == 40.0
+    needed = needed.replace('\nrows.to_csv("sample_predictions.csv")', "")
+    assert outcome.code == f"{needed}\n\nimport pandas as pd\n\n{pair}"
+
+
 def test_a_report_is_that_of_the_cell_that_handed_in_what_was_graded() -> None:
     """Of a log that lacks the end of a cell, or has another one, no cell gets the report."""
     given = SamplePredictions(step=1, sha256="a")
