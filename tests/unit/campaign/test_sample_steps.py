@@ -18,7 +18,7 @@ from comind.campaign.log.work_events import (
 )
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.campaign_view import read_view
-from comind.campaign.reports.tuning import tuning_of
+from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.campaign.work.hand_in import FilesHandedIn
 from comind.campaign.worker import execute
 from comind.cli.main import main
@@ -271,9 +271,19 @@ def test_gradings_on_the_sample_count_as_revealed(tmp_path: Path) -> None:
     ended = WorkFinished(id="attempt-000", outcome=scored(0.9))
     state = state_of(split_made(), WorkPlanned(id="attempt-000", work=code()), ended)
     more, less = tuning_of(state, works), tuning_of(state, plain)
-    assert (more.gradings, less.gradings) == (3, 1)
+    assert (more.gradings, more.on_sample) == (3, 2)
+    assert (less.gradings, less.on_sample) == (1, 0)
     assert more.bits > less.bits
     assert (more.others, more.optimism) == (less.others, less.optimism)
+
+
+@pytest.mark.parametrize(("full", "warned"), [(2, False), (6, True)])
+def test_the_best_score_is_the_best_of_full_gradings_alone(full: int, warned: bool) -> None:
+    """Gradings on the sample neither are in the warning of a score that is too good, nor lead to it."""
+    tuning = Tuning(gradings=full + 10, on_sample=10, rows=40, optimism=0.03, others=1, lead=0.01)
+    warnings = "".join(tuning.warnings)
+    assert ("as the best of 6 gradings on the same 40 rows" in warnings) is warned
+    assert bool(warnings) is warned
 
 
 _READ = 'train = pd.read_csv("input/demo/train.csv")\nsample = pd.read_csv("input/sample/train.csv")'
