@@ -176,9 +176,9 @@ class CodeOutcome(Value):
     out_of_fold: ValidationScore | None = None
     """Score of the out-of-fold predictions submitted with it, if any."""
     code: str = ""
-    """The cells that the submission depends on, in order."""
+    """The cells that the submission depends on, in order; of steps on the sample what it needs."""
     code_seconds: float = 0.0
-    """Running time of these cells."""
+    """Running time of these cells, without steps on the sample that only import and define."""
     last: Execution | None = None
     """What ran last, scored or not; None if nothing ran."""
     steps: int = 0
@@ -207,6 +207,12 @@ class CodeOutcome(Value):
     """By whom and why the submission's step was rejected, if no other step is scored."""
     failure: Failure | None = None
     spend: Spend = Spend()
+
+    @property
+    def timing(self) -> CellTiming | None:
+        """What the step took that submitted; None where that was not recorded."""
+        step = self.submitted.step if self.submitted is not None else None
+        return next((each for each in self.timings if each.step == step), None)
 
 
 Outcome = Annotated[ThinkOutcome | CodeOutcome, Field(discriminator="kind")]

@@ -149,7 +149,7 @@ class CellEnded(Value):
     sample: SamplePredictions | None = Field(default=None, exclude_if=lambda each: each is None)
     """Of a step on the sample, in place of a pair."""
     uses_sample: bool = Field(default=False, exclude_if=lambda uses: not uses)
-    """Whether the code of a cell that handed in uses rows of the sample (`sample_steps.py`)."""
+    """Whether the code of a cell that handed in depends on rows of the sample (`sample_steps.py`)."""
     refused: str = ""
     """Why the named files, or with a valid pair files beside it, were rejected."""
     files: tuple[WrittenFile, ...] = ()

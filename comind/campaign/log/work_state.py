@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from comind.campaign.log.outcome import Outcome, Submitted
+from comind.campaign.log.outcome import Outcome, SamplePredictions, Submitted
 from comind.campaign.log.persistent_vector import PersistentVector
 from comind.campaign.log.work_events import (
     MONITOR_ROLE,
@@ -131,10 +131,11 @@ class CellRun(Cell):
     """The grader's report on the probabilities beside its labels."""
     gain: Paired | None = None
     """Paired difference to the attempt's previous leader; positive is better."""
+    predictions: SamplePredictions | None = None
     sample: SampleGraded | None = None
-    """Of a step on the sample: how that was graded."""
+    """Of a step on the sample: what it handed in in place of a pair, and how that was graded."""
     uses_sample: bool = False
-    """Whether it handed in what rows of the sample are used for."""
+    """Whether it handed in what depends on rows of the sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,8 +324,7 @@ def _heard(
 
 def _close_lost(state: AttemptState) -> AttemptState:
     """Close a call that was in flight when the process was killed, at its bound."""
-    call = state.open_call
-    if call is None:
+    if (call := state.open_call) is None:
         return state
     call = replace(call, ended=call.last_request, failure=_LOST, lost=True)
     return _with_charge(state, call, call.last_charge)
@@ -359,11 +359,11 @@ def _started(state: AttemptState, started: CellStarted, at: datetime) -> Attempt
 
 
 def _ended(state: AttemptState, ended: CellEnded, at: datetime) -> AttemptState:
-    cell = state.open_cell
-    if cell is None:
+    if (cell := state.open_cell) is None:
         return state
     taken = {name: getattr(ended, name) for name in ("result", "submitted", "refused", "uses_sample")}
-    return replace(state, cells=state.cells.put(cell.number, replace(cell, ended=at, **taken)))
+    cell = replace(cell, ended=at, predictions=ended.sample, **taken)
+    return replace(state, cells=state.cells.put(cell.number, cell))
 
 
 def _graded(state: AttemptState, graded: Graded | SampleGraded) -> AttemptState:
@@ -372,7 +372,7 @@ def _graded(state: AttemptState, graded: Graded | SampleGraded) -> AttemptState:
         state = replace(state, spend=spend, evaluations_over=over)
     cell, rejected = state.cells.last, ""
     if isinstance(graded, SampleGraded):
-        if cell is not None:
+        if cell is not None and cell.predictions == graded.predictions:
             state = replace(state, cells=state.cells.put(cell.number, replace(cell, sample=graded)))
         return state
     if cell is not None and cell.submitted == graded.submitted:

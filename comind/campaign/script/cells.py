@@ -24,6 +24,7 @@ _DROPPED_MAGICS = {
     "precision",
     "pinfo",
 }
+_DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _TIMING = ("time ", "timeit ", "prun ")
 
 
@@ -76,6 +77,12 @@ def ran_part(code: str, result: CellResult) -> str:
     line = int(found.group(1))
     whole = [each for each in tree.body if (each.end_lineno or each.lineno) < line]
     return "\n".join(code.split("\n")[: whole[-1].end_lineno]) if whole else ""
+
+
+def only_defines(code: str) -> bool:
+    """Return whether code has imports and definitions alone, which take no time."""
+    tree = parsed(code)
+    return tree is not None and all(isinstance(each, _DEFINITIONS) for each in tree.body)
 
 
 def parsed(code: str) -> ast.Module | None:

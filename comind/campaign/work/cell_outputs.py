@@ -6,7 +6,7 @@ Further files of the same cell belong to the pair:
     *_probabilities.csv the probabilities beside labels, for validation, test and rows of train.csv
     nominated.txt       nominates the pair as the attempt's pick, whatever it contains
 
-A cell without a pair may hand in `sample_predictions.csv`, as a step on the sample.
+A cell without a pair that uses rows of the sample may hand in `sample_predictions.csv`, as a step on it.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from pathlib import Path
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import PROBABILITIES, HandedIn, SamplePredictions, Submitted
 from comind.campaign.log.work_events import SubmissionNames, WrittenFile
+from comind.domain.problem import SAMPLE_AT
 from comind.errors import SubmissionError
 from comind.session.workspace import walk_files
 from comind.system.files import read_untrusted, write_atomically
@@ -26,6 +27,7 @@ _OUT_OF_FOLD = {"out_of_fold.csv": "out_of_fold_sha256"}
 _NOMINATION = "nominated.txt"
 _ON_SAMPLE = "sample_predictions.csv"
 _NOT_BOTH = f"{_ON_SAMPLE} was not scored, as this cell handed in a pair of submissions"
+_NOT_USED = f"{_ON_SAMPLE}: the code of this cell uses no rows of {SAMPLE_AT}/"
 
 
 class SubmissionCollector:
@@ -42,13 +44,15 @@ class SubmissionCollector:
         named: SubmissionNames | None,
         *,
         sample: bool = False,
+        uses_sample: bool = False,
         probabilities: bool = False,
     ) -> None:
         """Record the status of the files before the cell runs.
 
-        With `sample` there are steps on one, with `probabilities` these count, too.
+        With `sample` there are steps on one, with `uses_sample` this may be one; with `probabilities`
+        these count, too.
         """
-        self._workspace, self._sample = workspace, sample
+        self._workspace, self._sample, self._uses_sample = workspace, sample, uses_sample
         self._named = named
         self._beside = _OUT_OF_FOLD | (PROBABILITIES if probabilities else {})
         self._pairs = [named, SubmissionNames()] if named else [SubmissionNames()]
@@ -59,7 +63,7 @@ class SubmissionCollector:
 
         The reason is empty if the cell wrote neither file and named none. With a pair, the reason is
         about the files beside it, which are optional. Predictions on the sample are returned where the
-        cell wrote no file of a pair.
+        cell uses it, gave no other names and wrote no file of a pair.
         """
         after = self._marks()
         fresh = {name for name in after if after[name] != self._before[name]}
@@ -78,8 +82,11 @@ class SubmissionCollector:
                 self.note = _NOT_BOTH if on_sample else ""
                 return self._with(beside, submitted, folder)
         pairs = {name for pair in self._pairs for name in (pair.validation, pair.test)}
-        if not on_sample or pairs & fresh:
+        other_names = self._named not in (None, SubmissionNames())
+        if not on_sample or pairs & fresh or other_names:
             return None, reason
+        if not self._uses_sample:
+            return None, _NOT_USED
         try:
             sha256 = self._copy(_ON_SAMPLE, folder.sample_predictions(step), fresh)
         except SubmissionError as error:

@@ -278,7 +278,9 @@ class CodeContext(ThinkContext):
             self._evaluation.take(self._live_seconds_left)
         session = self._live_session()
         seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left(reserved))
-        collector = self.hand_in.collector(session.workspace, cell.code, cell.submission)
+        uses = self.hand_in.sample and uses_sample(self.state.replayable(), cell.code)
+        names = cell.submission
+        collector = self.hand_in.collector(session.workspace, cell.code, names, uses_sample=uses)
         before = list_files(session.workspace)
         with self._watched(cell.goal, cell.code, seconds, served) as watch:
             result = session.run(cell.code, seconds=seconds, watch=watch)
@@ -290,7 +292,7 @@ class CodeContext(ThinkContext):
             result=result.with_note(collector.note),
             submitted=taken if isinstance(taken, Submitted) else None,
             sample=taken if isinstance(taken, SamplePredictions) else None,
-            uses_sample=taken is not None and uses_sample(self.state.replayable(), cell.code),
+            uses_sample=taken is not None and uses,
             refused=refused,
             files=written_since(before, list_files(session.workspace)),
             neighbours=self._neighbours.latest()

@@ -41,7 +41,7 @@ class Step:
     sample: SampleGraded | None = None
     """How its predictions on the sample were graded; None of a full step."""
     uses_sample: bool = False
-    """Whether it handed in what rows of the sample are used for."""
+    """Whether it handed in what depends on rows of the sample."""
     missing: str = FilesHandedIn.missing
     """What its cell did if it handed in nothing."""
 

@@ -51,6 +51,25 @@ def test_a_pair_is_found(
         assert folder.validation_submission(1).read_text() == taken
 
 
+@pytest.mark.parametrize(
+    ("named", "taken", "reason"),
+    [
+        (None, True, ""),
+        (SubmissionNames(), True, ""),
+        (_OTHER, False, "v.csv: there is no such file in the working directory"),
+    ],
+    ids=["unnamed", "usual", "others"],
+)
+def test_named_files_that_are_missing_beside_predictions_on_the_sample_are_reported(
+    tmp_path: Path, named: SubmissionNames | None, taken: bool, reason: str
+) -> None:
+    """The cell was to be a full step, so what it wrote in its place is not collected."""
+    hand_in = SubmissionCollector(tmp_path, named, sample=True, uses_sample=True)
+    (tmp_path / "sample_predictions.csv").write_text("0.8")
+    handed_in, said = hand_in.collect(WorkFolder(tmp_path / "attempt"), 1)
+    assert (handed_in is not None, said) == (taken, reason)
+
+
 def test_old_files_are_not_taken_again(tmp_path: Path) -> None:
     """Files from before the cell that it did not write are not collected."""
     for name in _USUAL:
