@@ -91,7 +91,9 @@ class Blend(Value):
     gain: Paired
     """Over the best single submission, on held-out rows."""
     offsets: tuple[float, ...] = Field(default=(), exclude_if=lambda offsets: not offsets)
-    """What is added to a weighted sum, once or for each target column; empty for an average."""
+    """What is added to a weighted sum, for each target column, or what decides between labels."""
+    labels: tuple[str, ...] = Field(default=(), exclude_if=lambda labels: not labels)
+    """The labels whose probabilities, or numbers before rounding, are averaged."""
     stacked: bool = Field(default=False, exclude_if=lambda stacked: not stacked)
     """Whether the weights were learned on out-of-fold predictions for rows of train.csv."""
     out_of_fold_rows: int = Field(default=0, exclude_if=lambda rows: not rows)

@@ -54,6 +54,8 @@ class BlendCandidate(NamedTuple):
     """Those of its runs on further folds, in the order of the request."""
     out_of_fold: tuple[Path, ...] = ()
     """Files with its predictions for rows of train.csv, by models that were not fitted on them."""
+    beside: tuple[Path, ...] = ()
+    """Its probabilities for validation.csv, and for rows of train.csv where it has some."""
     seconds: float = 0.0
     """Running time of its program."""
 
@@ -80,7 +82,9 @@ class BlendReport(Value):
     weights: tuple[tuple[int | float, ...], ...] = ()
     """For each member: one weight for all target columns, or one for each; integers of an average."""
     offsets: tuple[float, ...] = ()
-    """What is added to a weighted sum, once or for each target column; empty for an average."""
+    """What is added to a weighted sum, for each target column, or what decides between labels."""
+    labels: tuple[str, ...] = ()
+    """The labels of what is averaged, if that is kept beside them."""
     stacked: bool = False
     """Whether the weights were learned on out-of-fold rows."""
     out_of_fold_rows: int = 0

@@ -95,13 +95,16 @@ class GraderProcess(_FoldGrader):
         for number in folds:
             make_fold(SplitFolder(self._split), number)
         files = (
-            path for each in candidates for path in (each.validation, *each.folds, *each.out_of_fold)
+            path
+            for each in candidates
+            for path in (each.validation, *each.folds, *each.out_of_fold, *each.beside)
         )
         answer = self.request(
             "blend",
             *files,
             folds=list(folds),
             others=[len(each.out_of_fold) for each in candidates],
+            beside=[len(each.beside) for each in candidates],
             seconds=[each.seconds for each in candidates],
             most_seconds=None if math.isinf(most_seconds) else most_seconds,
         )

@@ -17,7 +17,8 @@ listens on a Unix socket. Requests and answers are JSON objects, one a line:
 
 `"fold": NUMBER` selects an existing fold of the split. With `"folds": [NUMBER, ...]`, "blend" lists each
 candidate's submission for validation.csv, then those for each fold, then its files with out-of-fold
-predictions, whose number is in `"others"`; `"seconds"` are those of each candidate's program, and
+predictions, whose number is in `"others"`, then those that are kept beside labels, whose number is in
+`"beside"`; `"seconds"` are those of each candidate's program, and
 `"most_seconds"` those that the members may take. Labels are read once, those of folds on first use by a
 worker; nothing is written.
 
@@ -35,10 +36,13 @@ from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from comind.domain.metric import Paired
 from comind.domain.problem import TEST_PROBABILITIES, VALIDATION_PROBABILITIES
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DiskError, GraderError, SubmissionError, UsageError
+from comind.grading.blending.cross_fit import KeptBeside, OutOfFold
 from comind.grading.blending.selection import Costs
 from comind.grading.coded_submissions import find_coded
 from comind.grading.grader_port import (
@@ -175,8 +179,29 @@ class SplitGrader:
         files = zip(*((each.validation, *each.folds) for each in candidates), strict=True)
         others = [each.out_of_fold for each in candidates]
         rows = None if self._metric.by_program or not any(others) else self._train.together(others)
+        beside = None
+        if any(each.beside for each in candidates) and not folds:
+            beside, rows = self._beside(candidates, rows)
         costs = Costs([each.seconds for each in candidates], most_seconds)
-        return select_blend([*zip(sheets, files, strict=True)], rows, costs)
+        return select_blend([*zip(sheets, files, strict=True)], rows, beside, costs)
+
+    def _beside(
+        self, candidates: Sequence[BlendCandidate], rows: OutOfFold | None
+    ) -> tuple[KeptBeside, OutOfFold | None]:
+        """Return what candidates keep beside labels, and the out-of-fold rows with theirs."""
+        reader, keys = self._probability_files, self._validation.schema.keys
+        tables, others = {}, {}
+        for number, each in enumerate(candidates):
+            if each.beside:
+                tables[number] = reader.read(each.beside[0], keys)
+            if rows is not None and rows.rows is not None and each.beside[1:]:
+                places, table = reader.read_out_of_fold(each.beside[1], self._train.keys)
+                if np.isin(rows.rows, places).all():
+                    others[number] = table.set_index(places).loc[rows.rows].reset_index(drop=True)
+        classes = reader.spelling is not None
+        labels = reader.columns if classes else self._train.numbers
+        kept = KeptBeside("probability" if classes else "number", labels, tables)
+        return kept, rows if rows is None else rows._replace(beside=others)
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:
         """Return the pairwise correlations of the errors of validation submissions."""
@@ -202,6 +227,7 @@ def _blend(
     *files: Path,
     folds: Sequence[int],
     others: Sequence[int],
+    beside: Sequence[int],
     seconds: Sequence[float],
     most_seconds: float | None,
 ) -> BlendReport:
@@ -211,9 +237,10 @@ def _blend(
             next(following),
             tuple(islice(following, len(folds))),
             tuple(islice(following, count)),
+            tuple(islice(following, kept)),
             took,
         )
-        for count, took in zip(others, seconds, strict=True)
+        for count, kept, took in zip(others, beside, seconds, strict=True)
     ]
     return grader.blend(candidates, folds, math.inf if most_seconds is None else most_seconds)
 
@@ -230,7 +257,7 @@ _VERBS: dict[str, Callable[..., Value]] = {
     "coded": lambda grader, *files: grader.coded([*zip(files[::2], files[1::2], strict=True)]),
 }
 """What answers the requests of these names, given a `SplitGrader` and files."""
-_OF_BLENDS = ("folds", "others", "seconds", "most_seconds")
+_OF_BLENDS = ("folds", "others", "beside", "seconds", "most_seconds")
 
 
 class _Handler(socketserver.StreamRequestHandler):

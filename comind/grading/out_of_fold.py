@@ -112,7 +112,13 @@ class OutOfFoldScorer:
             number: answers.schema.parse(table.loc[common].reset_index(drop=True))
             for number, table in tables.items()
         }
-        return OutOfFold(answers.truth, parsed, answers.groups)
+        return OutOfFold(answers.truth, parsed, answers.groups, common)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The labels of train.csv, which are whole numbers, ascending."""
+        known = pd.to_numeric(self._truth[self._targets[0]], errors="coerce").dropna()
+        return tuple(str(int(value)) for value in sorted(set(known)))
 
     def _answers(self, rows: np.ndarray, table: pd.DataFrame) -> Answers:
         """Return the true values of the rows at these positions, which a table predicts."""

@@ -24,6 +24,7 @@ from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import derive
 from comind.domain.draft import Blend, BlendMember, Draft, Operator
 from comind.domain.metric import MetricValue, ValidationScore
+from comind.domain.problem import OUT_OF_FOLD_PROBABILITIES, VALIDATION_PROBABILITIES
 from comind.grading.blending.stacking import LEAST_ROWS
 from comind.grading.grader_port import BlendCandidate, CampaignGrader
 from comind.session.packages import read_installed
@@ -46,6 +47,8 @@ class Candidate:
     """Score of its out-of-fold predictions, if it has any."""
     seconds: float
     """Running time of the cells that it depends on."""
+    beside: tuple[str, ...] = ()
+    """Names of the files with what it keeps beside labels for validation and train."""
 
     @property
     def value(self) -> MetricValue:
@@ -136,7 +139,10 @@ def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[Candidate]:
             cells = ran.program_of(cell)
             seconds = round(sum(each.result.seconds for each in cells if each.result), 3)
             own = cell.out_of_fold.score if cell.out_of_fold is not None else None
-            by_step[cell.step] = Candidate(attempt, cell.submitted, score, own, seconds)
+            right = cell.probabilities is not None and cell.probabilities.valid
+            names = (VALIDATION_PROBABILITIES, OUT_OF_FOLD_PROBABILITIES) if right else ()
+            beside = tuple(name for name in names if name in cell.submitted.probabilities)
+            by_step[cell.step] = Candidate(attempt, cell.submitted, score, own, seconds, beside)
     return list(by_step.values())
 
 
@@ -214,7 +220,10 @@ def _asked(
     """Return a candidate for the grader; its time is that of its code and of solutions that it reads."""
     read = refit_order(state.works, candidate.attempt.id)[:-1]
     seconds = candidate.seconds + math.fsum(map(state.time.code_seconds, read))
-    return BlendCandidate(candidate.file(folder), folds, own, seconds)
+    place, names = folder.work(candidate.attempt.id), candidate.beside
+    kept = place.probabilities(candidate.submitted)
+    beside = tuple(kept[name] for name in names)
+    return BlendCandidate(candidate.file(folder), folds, own, beside, seconds)
 
 
 def _judged(made: Sequence[Offer], campaign: Campaign, grader: CampaignGrader) -> BlendJudged:
@@ -245,6 +254,7 @@ def _judged(made: Sequence[Offer], campaign: Campaign, grader: CampaignGrader) -
         members=members,
         gain=report.gain,
         offsets=report.offsets,
+        labels=report.labels,
         stacked=report.stacked,
         out_of_fold_rows=report.out_of_fold_rows,
     )
@@ -301,6 +311,7 @@ def _program(chosen: Blend, folder: CampaignFolder) -> str:
         listed.append(f'    {{"script": script_{number}, **{options!r}}},\n')
     usual = SubmissionNames()
     offsets = f", offsets={list(chosen.offsets)!r}" if chosen.offsets else ""
+    offsets += f", labels={list(chosen.labels)!r}" if chosen.labels else ""
     ending = (
         f"{''.join(scripts)}"
         f"members = [\n{''.join(listed)}]\n"

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +11,12 @@ import pandas as pd
 
 from comind.domain.metric import Paired
 from comind.errors import SubmissionError
+from comind.grading.blending.averaging import BESIDE
 from comind.grading.blending.error_correlation import correlation, prediction_errors
 from comind.grading.blending.held_out import held_out_gain, pooled_gain, row_parts, singles_of
 from comind.grading.blending.selection import (
     FREE,
+    Beside,
     CandidatePool,
     Costs,
     Selection,
@@ -39,15 +42,34 @@ class OutOfFold(NamedTuple):
     predictions: Mapping[int, pd.DataFrame]
     """By position among all candidates; those that have none are not there."""
     groups: np.ndarray | None = None
+    rows: np.ndarray | None = None
+    """Their positions in train.csv, ascending."""
+    beside: Mapping[int, pd.DataFrame] = MappingProxyType({})
+    """What candidates keep beside labels, in the same rows."""
 
 
-def fit_blend(
+class KeptBeside(NamedTuple):
+    """What candidates keep beside labels for the rows of the truth."""
+
+    mean: str
+    labels: tuple[str, ...]
+    """As of `Beside`."""
+    tables: Mapping[int, pd.DataFrame]
+    """By position among all candidates."""
+
+    def of(self, tables: Mapping[int, pd.DataFrame], places: Sequence[int]) -> Beside:
+        """Return those of the candidates at these positions."""
+        return Beside(self.mean, self.labels, [tables.get(place) for place in places])
+
+
+def fit_blend(  # noqa: PLR0913 - what there is to know of the candidates
     metric: Metric,
     truth: pd.DataFrame,
     predictions: Iterable[pd.DataFrame],
     groups: np.ndarray | None = None,
     *,
     out_of_fold: OutOfFold | None = None,
+    beside: KeptBeside | None = None,
     costs: Costs = FREE,
     clock: Callable[[], float] = time.monotonic,
 ) -> BlendReport:
@@ -70,8 +92,9 @@ def fit_blend(
     places, tables = distinct_candidates(means[0], truth, predictions, most, others)
     if len(tables) == 1:
         return BlendReport(candidates=1, reason="the errors of all scored steps are the same")
-    pool = CandidatePool(metric, truth, tables, means, costs.of(places))
-    if len(pool.allowed) == 1 or not pool.allowed:
+    kept = None if beside is None else beside.of(beside.tables, places)
+    pool = CandidatePool(metric, truth, tables, means, costs.of(places), kept)
+    if len(pool.allowed(means[0])) <= 1:
         few = f"no two of {len(tables)} candidates can be refitted in the time left"
         return BlendReport(candidates=len(tables), reason=few)
     if metric.by_program:
@@ -86,7 +109,12 @@ def fit_blend(
         why = f"a part of the rows has no score: {error}"
         return BlendReport(candidates=len(tables), reason=why)
     if out_of_fold is not None:
-        ways = _with_stack(ways[0], pool, groups, out_of_fold, [others.get(each) for each in places])
+        rows = pool.with_rows(
+            out_of_fold.truth,
+            [others.get(each) for each in places],
+            None if beside is None else beside.of(out_of_fold.beside, places),
+        )
+        ways = _with_stack(ways[0], pool, groups, rows, out_of_fold.groups)
     final = max(ways, key=lambda way: (_is_accepted(way), way.gain.difference))
     members = final.weights.members
     report = BlendReport(
@@ -94,7 +122,8 @@ def fit_blend(
         mean=final.weights.mean,
         members=tuple(places[number] for number in members),
         weights=_by_target(final.weights.weights[members]),
-        offsets=() if final.weights.offsets is None else _by_target(final.weights.offsets[None])[0],
+        offsets=() if final.weights.offsets is None else tuple(final.weights.offsets.tolist()),
+        labels=pool.labels if final.weights.mean in BESIDE else (),
         stacked=final.stacked,
         out_of_fold_rows=final.rows,
         gain=final.gain,
@@ -131,26 +160,23 @@ def _with_stack(
     selected: _Way,
     pool: CandidatePool,
     groups: np.ndarray | None,
-    others: OutOfFold,
-    tables: Sequence[pd.DataFrame | None],
+    others: CandidatePool,
+    other_groups: np.ndarray | None,
 ) -> list[_Way]:
-    """Return the stack and the selected blend, judged on the out-of-fold rows as well.
+    """Return the stack and the selected blend, judged on the out-of-fold rows of `others` as well.
 
     The latter only if all members have predictions there, and the candidate that is best on the rows of
     `pool`, as it is what they are compared with. Only the selected blend where no stack can be learned.
     """
-    if len(others.truth) < LEAST_ROWS or all(each is None for each in tables):
+    if len(others.truth) < LEAST_ROWS or len(others.allowed(others.means[0])) <= 1:
         return [selected]
     rows = np.arange(len(pool.truth))
     try:
-        rows_of_train = pool.with_rows(others.truth, tables)
-        if len(rows_of_train.allowed) <= 1:
-            return [selected]
-        stack = Stack(rows_of_train, others.groups)
+        stack = Stack(others, other_groups)
         learned = held_out_gain(pool, row_parts(len(rows), 2, groups), groups, lambda _: stack.weights)
         ways = [_Way(stack.weights, learned, stacked=True), selected]
-        best = int(np.argmax(pool.score_all(singles_of(pool), rows)))
-        gains = [stack.gain(way.weights) if tables[best] is not None else None for way in ways]
+        best = pool.known[int(np.argmax(pool.score_all(singles_of(pool), rows)))]
+        gains = [stack.gain(way.weights) if best in others.known else None for way in ways]
     except (ValueError, RuntimeError, SubmissionError):  # the metric is undefined on a part, or no fit
         return [selected]
     return [

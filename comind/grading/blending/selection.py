@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
 from comind.errors import SubmissionError
-from comind.grading.blending.averaging import average, scaled
+from comind.grading.blending.averaging import BESIDE, average, decided, scaled
 from comind.grading.grader_port import BlendReport
 from comind.metrics.metric_types import Metric, TableMetric
 
@@ -61,13 +62,25 @@ class Selection:
     weights: np.ndarray
     """Shape (candidates, targets); those of an average are integers."""
     offsets: np.ndarray | None = None
-    """What is added to a weighted sum, on the scale of the mean; shape (targets,)."""
+    """What is added to a weighted sum, on the scale of the mean, shape (targets,); or what decides
+    between labels (`decided`), shape (classes,) or (labels - 1,)."""
 
     @property
     def members(self) -> list[int]:
         """The candidates with positive weights, the heaviest first."""
         totals = self.weights.sum(axis=1)
         return sorted(np.flatnonzero(totals).tolist(), key=lambda number: (-totals[number], number))
+
+
+class Beside(NamedTuple):
+    """What candidates keep beside labels."""
+
+    mean: str
+    """One of `averaging.BESIDE`."""
+    labels: tuple[str, ...]
+    """The label of each column of probabilities, or all labels in ascending order; as parsed."""
+    tables: Sequence[pd.DataFrame | None]
+    """By candidate, in the rows of the truth."""
 
 
 class CandidatePool:
@@ -80,10 +93,12 @@ class CandidatePool:
         candidates: Sequence[pd.DataFrame | None],
         means: Sequence[str],
         costs: Costs = FREE,
+        beside: Beside | None = None,
     ) -> None:
         """Scale all candidates for each of `means`, over all rows, which needs no labels.
 
-        Candidates without predictions for these rows are None, and in no blend.
+        Candidates without predictions for these rows are None, and in no blend. Where at least two keep
+        something `beside` their labels, its mean is the last one.
         """
         self.metric = metric
         self.truth = truth
@@ -99,6 +114,14 @@ class CandidatePool:
             }
             for mean in means
         }
+        self.labels: tuple[str, ...] = ()
+        if beside is not None and sum(each is not None for each in beside.tables) > 1:
+            self.labels = beside.labels
+            self._parts[beside.mean] = {
+                number: cells_of(beside.mean, table)
+                for number, table in enumerate(beside.tables)
+                if table is not None and number in self.known
+            }
         self._last_truth: tuple[np.ndarray, pd.DataFrame] | None = None
 
     @property
@@ -107,15 +130,22 @@ class CandidatePool:
         return tuple(self._parts)
 
     def with_rows(
-        self, truth: pd.DataFrame, candidates: Sequence[pd.DataFrame | None]
+        self,
+        truth: pd.DataFrame,
+        candidates: Sequence[pd.DataFrame | None],
+        beside: Beside | None = None,
     ) -> "CandidatePool":
         """Return a pool of the same candidates on other rows."""
-        return CandidatePool(self.metric, truth, candidates, self.means, self._costs)
+        means = [mean for mean in self.means if mean not in BESIDE]
+        return CandidatePool(self.metric, truth, candidates, means, self._costs, beside)
 
-    @property
-    def allowed(self) -> list[int]:
-        """The candidates that may be members."""
-        return [number for number in self.known if self._costs.allow([number])]
+    def having(self, mean: str) -> list[int]:
+        """Return the candidates that have predictions for this mean."""
+        return list(self._parts[mean])
+
+    def allowed(self, mean: str) -> list[int]:
+        """Return the candidates that may be members of a blend by this mean."""
+        return [number for number in self._parts[mean] if self._costs.allow([number])]
 
     def part(self, mean: str, number: int) -> np.ndarray:
         """Return a candidate's predictions on the scale of a mean, shape (rows, targets)."""
@@ -134,6 +164,10 @@ class CandidatePool:
         members = selection.members
         parts = [self._parts[selection.mean][number][rows] for number in members]
         mixed = average(selection.mean, parts, selection.weights[members], selection.offsets)
+        if selection.mean in BESIDE:
+            mixed = decided(selection.mean, mixed, self.labels, selection.offsets)[:, None]
+        if selection.mean == "number":
+            mixed = mixed.astype("int64")
         return pd.DataFrame(mixed, columns=self.targets)
 
     def truth_of(self, rows: np.ndarray) -> pd.DataFrame:
@@ -167,7 +201,7 @@ class CandidatePool:
         weights[list(report.members)] = np.broadcast_to(
             report.weights, (len(report.members), len(self.targets))
         )
-        offsets = np.broadcast_to(report.offsets, len(self.targets)) if report.offsets else None
+        offsets = np.array(report.offsets) if report.offsets else None
         return Selection(report.mean, weights, offsets)
 
     def shared_weights(self, mean: str, counts: np.ndarray) -> Selection:
@@ -233,7 +267,9 @@ def select(pool: CandidatePool, rows: np.ndarray, most: int | None = None) -> Se
         def joint(tried: list[np.ndarray], mean: str = mean) -> list[float]:
             return pool.score_all([pool.shared_weights(mean, counts) for counts in tried], rows)
 
-        allowed = [number for number in pool.allowed if most is None or number < most]
+        allowed = [number for number in pool.allowed(mean) if most is None or number < most]
+        if not allowed:
+            continue
         weights = greedy_weights(joint, allowed, pool.size, pool.few, picks)
         found.append(pool.shared_weights(mean, weights))
     best = max(found, key=lambda each: pool.score(each, rows))

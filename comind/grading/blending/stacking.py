@@ -7,14 +7,14 @@ non-negative weights, shrunk towards equal ones; cross-validation on the same ro
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from comind.domain.metric import Paired
 from comind.domain.problem import AnswerKind
-from comind.grading.blending.averaging import scaled
+from comind.grading.blending.averaging import BESIDE, scaled
 from comind.grading.blending.held_out import held_out_gain, others, row_parts
 from comind.grading.blending.selection import (
     MOST_TARGETS,
@@ -28,6 +28,8 @@ LEAST_ROWS = 100
 _ROWS = 10_000  # sampled to learn on
 _FOLDS = 4
 _BAGS, _BAG_ROWS, _BAG_SHARE, _BAG_PICKS = 10, 2_000, 0.5, 10
+_MOVES = np.concatenate([[0.0], np.linspace(-1, 1, 21)])
+_MOST_LABELS = 10  # between which more than the greatest probability decides
 _PENALTIES = (0.1, 0.01, 0.001)  # of the distance to equal weights, in units of the loss's curvature
 _DIGITS = 6  # significant
 _SEED = 20261129
@@ -65,7 +67,9 @@ class Stack:
         Raises:
             ValueError: the metric is undefined on a part of the rows.
         """
-        if not set(blend.members) <= set(self._pool.known):
+        if blend.mean not in self._pool.means or not set(blend.members) <= {
+            *self._pool.having(blend.mean)
+        }:
             return None
         learned = blend is self.weights
         way = partial(self._learn, self._pool) if learned else lambda _: blend
@@ -82,9 +86,41 @@ def _cross_validated(learn: _Learner, pool: CandidatePool, parts: Sequence[np.nd
 
 def _learners(pool: CandidatePool) -> Iterator[_Learner]:
     for mean in pool.means:
+        if len(pool.allowed(mean)) <= 1:
+            continue
+        learners: list[_Learner] = [_Bagging(mean)]
         if mean != "vote":
-            yield from (_Regression(mean, penalty) for penalty in _PENALTIES)
-        yield _Bagging(mean)
+            learners = [*(_Regression(mean, penalty) for penalty in _PENALTIES), *learners]
+        yield from learners
+        if mean in BESIDE and len(pool.labels) <= _MOST_LABELS:
+            yield from (_Decided(each) for each in learners)
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """Learns weights, and then what decides between labels: offsets of classes, or bounds of numbers.
+
+    Each in turn is moved to where the metric is best on the same rows, twice.
+    """
+
+    learn: _Learner
+
+    def __call__(self, pool: CandidatePool, rows: np.ndarray) -> Selection:
+        found = self.learn(pool, rows)
+        drawn = rows if len(rows) <= _BAG_ROWS else np.random.default_rng(_SEED).choice(rows, _BAG_ROWS)
+        offsets, step = np.zeros(len(pool.labels)), 1.0
+        if found.mean == "number":
+            values = np.array(pool.labels, dtype=float)
+            offsets, step = (values[1:] + values[:-1]) / 2, float(np.diff(values).min()) / 2
+        for place in (*range(len(offsets)), *range(len(offsets))):
+            moved = [offsets + step * by * (np.arange(len(offsets)) == place) for by in _MOVES]
+            tried = [
+                replace(found, offsets=np.sort(each) if found.mean == "number" else each)
+                for each in moved
+            ]
+            scores = pool.score_all(tried, drawn)
+            offsets = np.asarray(tried[int(np.argmax(scores))].offsets)
+        return replace(found, offsets=_rounded(offsets))
 
 
 @dataclass(frozen=True)
@@ -95,7 +131,7 @@ class _Bagging:
 
     def __call__(self, pool: CandidatePool, rows: np.ndarray) -> Selection:
         random = np.random.default_rng(_SEED)
-        usable = pool.allowed
+        usable = pool.allowed(self.mean)
         whole = np.zeros(pool.size)
         for _ in range(_BAGS):
             among = random.choice(usable, max(2, round(_BAG_SHARE * len(usable))), replace=False)
@@ -131,7 +167,7 @@ class _Regression:
     penalty: float
 
     def __call__(self, pool: CandidatePool, rows: np.ndarray) -> Selection:
-        usable = pool.allowed
+        usable = pool.allowed(self.mean)
         weights, offsets = self._fitted(pool, rows, usable)
         totals = np.zeros(pool.size)
         totals[usable] = weights.sum(axis=1)
@@ -143,7 +179,7 @@ class _Regression:
         whole[usable] = weights
         empty = ~whole.any(axis=0)
         whole[np.array(usable)[:, None], np.flatnonzero(empty)] = 1 / len(usable)  # nothing was found
-        averaged = self.mean == "rank" or bool(empty.any())  # only the order of ranks counts
+        averaged = self.mean in ("rank", *BESIDE) or bool(empty.any())  # only the order counts
         return Selection(self.mean, _rounded(whole), None if averaged else _rounded(offsets))
 
     def _fitted(
@@ -151,6 +187,9 @@ class _Regression:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights, shape (candidates, targets), and the offsets, shape (targets,)."""
         parts = np.stack([pool.part(self.mean, number)[rows] for number in usable])
+        if self.mean == "probability":
+            true = pool.truth_of(rows)[pool.targets[0]].to_numpy()[:, None] == np.array(pool.labels)
+            return _of_classes(parts, true.astype(float), self.penalty)[:, None], np.zeros(1)
         truth = np.asarray(cells_of(self.mean, pool.truth_of(rows)[pool.targets]), dtype=float)
         targets = truth.shape[1]
         if pool.metric.answer_kind is AnswerKind.CLASS_PROBABILITIES:

@@ -104,7 +104,7 @@ class TableGrader:
             if each.out_of_fold
         }
         rows = OutOfFold(self._train.truth, others) if others else None
-        return select_blend([*zip(sheets, files, strict=True)], rows, costs)
+        return select_blend([*zip(sheets, files, strict=True)], rows, costs=costs)
 
     def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:
         tables = [(self._validation.schema.read(one), self._test.read(other)) for one, other in steps]
