@@ -20,8 +20,7 @@ import pandas as pd
 KEPT = "input/.members"
 FILES_BESIDE = ("validation_probabilities.csv", "test_probabilities.csv")
 NO_LESS = 1e-15
-BESIDE = ("probability", "number")
-"""Means of what is kept beside labels: probabilities of classes, and numbers before rounding."""
+BESIDE = ("probability", "number")  # means of what is kept beside labels
 _UNBOUNDED = ("log", "logit")  # scales on which every number is a prediction
 
 
