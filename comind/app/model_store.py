@@ -3,11 +3,13 @@
 <store>/.incoming/<name>/    a model that is being fetched; continued by the next call
 """
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -16,10 +18,17 @@ from comind.app.params import read_params
 from comind.domain.environment import StoreItem
 from comind.domain.resources import STORES
 from comind.domain.suggestions import did_you_mean
-from comind.errors import ComindError, DiskError, HubError, ServiceError, UsageError
+from comind.domain.value import one_line
+from comind.errors import ComindError, HubError, ServiceError, UsageError
 from comind.session.packages import unpack_wheel
-from comind.session.pretrained import PretrainedModel, known_names, pretrained_model
-from comind.session.user_store import list_store, place_in_store
+from comind.session.pretrained import WEIGHTS, PretrainedModel, known_names, pretrained_model
+from comind.session.user_store import (
+    check_readable,
+    is_in_store,
+    list_store,
+    place_in_store,
+    readable_hint,
+)
 from comind.system.disk import MIN_FREE_BYTES, full_disk, require_room
 from comind.system.files import write_atomically
 from comind.system.locks import exclusive
@@ -29,10 +38,9 @@ _LOCK_SECONDS = 60
 _PIP_SECONDS = 3600.0
 _TEN_MEGABYTES = 10**7
 _OWN_HINT = "fetch what you need of it yourself, into a folder of the store"
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/(?!\.{1,2}$)[\w.-]+")
+_LICENCE_LENGTH = 80
 
-_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".joblib")
-"""Suffixes of weights, the preferred first: of a folder only files of one are needed."""
 _BESIDE = (".json", ".txt", ".md", ".model", ".py", ".yaml", ".jinja", ".vocab", ".spm", ".tiktoken")
 _OTHER_RUNTIMES = ("onnx", "openvino", "coreml", "runs")
 """Folders of a repository that transformers, timm and sentence-transformers do not load from."""
@@ -61,32 +69,36 @@ def add_models(project: Path, names: Sequence[str]) -> AddedModels:
     """Fetch models into the folder `store.models` of params.yaml, with a line on each before it begins.
 
     A model is in its place only once it is whole, and one that is there is not fetched again. If one
-    fails, the others are fetched all the same.
+    fails, such as for lack of space, the others are fetched all the same.
 
     Raises:
-        UsageError: no folder is named, or it cannot be written, or read by attempts.
-        DiskError: there is too little space.
+        UsageError: no folder is named, or it cannot be written.
+        DiskError: the disk is full before anything is fetched.
     """
     store = _folder(project)
     for name in names:
         if pretrained_model(name) is None and not _HUB_NAME.fullmatch(name):
             raise _unknown(name)
-    hub = HubClient()
+    hub = cache(HubClient)  # packages need none
     fetched, there, failed = [], [], dict[str, ComindError]()
-    with exclusive(store / _INCOMING / "lock", _LOCK_SECONDS, f"add models to {store}"):
-        for name in names:
-            place = place_in_store(store, name)
-            if place.exists():
-                there.append(name)
-                continue
-            try:
-                _add(name, store, place, hub)
-            except DiskError:
-                raise
-            except (UsageError, ServiceError) as error:
-                failed[name] = error
-            else:
-                fetched.append(f"{STORES['models']}/{place.relative_to(store).as_posix()}")
+    try:
+        _make_folders(store / _INCOMING)
+        with exclusive(store / _INCOMING / "lock", _LOCK_SECONDS, f"add models to {store}"):
+            for name in names:
+                try:
+                    if is_in_store(store, name):
+                        there.append(name)
+                        continue
+                    place = _add(name, store, hub)
+                except (UsageError, ServiceError) as error:
+                    failed[name] = error
+                else:
+                    fetched.append(f"{STORES['models']}/{place.relative_to(store).as_posix()}")
+    except OSError as error:
+        raise full_disk(error, store, "models") or UsageError(
+            f"params.yaml: store.models: {error.filename or store} cannot be written ({error.strerror})",
+            hint="name a folder that is yours, or have its owner remove what is in the way",
+        ) from None
     items = list_store("models", store) if fetched else ()
     added = [item for item in items if f"{item.path}/".startswith(tuple(f"{at}/" for at in fetched))]
     return AddedModels(store, added, there, failed)
@@ -99,11 +111,11 @@ def megabytes(size: int) -> str:
 
 def models_there(store: Path | None) -> set[str]:
     """Return the names of the shipped list that are in the folder of models."""
-    return {name for name in known_names() if store is not None and place_in_store(store, name).exists()}
+    return {name for name in known_names() if store is not None and is_in_store(store, name)}
 
 
 def _folder(project: Path) -> Path:
-    """Return the folder of models, which is made where it is missing."""
+    """Return the folder of models."""
     named = read_params(project).store.below(project).models
     if named is None:
         file = project / "params.yaml"
@@ -112,15 +124,7 @@ def _folder(project: Path) -> Path:
             f"{file}: store.models is null, so there is no folder for models",
             hint=f"name one there, such as ~/models; it is made if it is missing{made}",
         )
-    folder = Path(named)
-    try:
-        (folder / _INCOMING).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise full_disk(error, folder, "models") or UsageError(
-            f"params.yaml: store.models: {folder} cannot be written ({error.strerror})",
-            hint="name a folder that is yours",
-        ) from None
-    return folder
+    return Path(named)
 
 
 def _unknown(name: str) -> UsageError:
@@ -130,26 +134,45 @@ def _unknown(name: str) -> UsageError:
     )
 
 
-def _add(name: str, store: Path, place: Path, hub: HubClient) -> None:
-    """Fetch a model to its place."""
-    known = pretrained_model(name)
-    source = _find(name, known, hub)
+def _add(name: str, store: Path, hub: Callable[[], HubClient]) -> Path:
+    """Fetch a model to its place, which is returned."""
+    place = place_in_store(store, name)
+    _check_folders(place, store)
+    source = _find(name, pretrained_model(name), hub)
     size = megabytes(source.bytes) if source.bytes else "unknown size"
-    sys.stderr.write(f"{name}: {size}, licence: {source.licence}, from {source.origin}\n")
+    licence = one_line(source.licence, _LICENCE_LENGTH)
+    sys.stderr.write(f"{name}: {size}, licence: {licence}, from {source.origin}\n")
     sys.stderr.flush()
     staged = store / _INCOMING / name.replace("/", "--")
-    there = sum(path.stat().st_size for path in staged.rglob("*") if path.is_file())
-    require_room(store, f"{name} is fetched", max(0, source.bytes - there) + MIN_FREE_BYTES)
     try:
+        there = sum(path.stat().st_size for path in staged.rglob("*") if path.is_file())
+        require_room(store, f"{name} is fetched", max(0, source.bytes - there) + MIN_FREE_BYTES)
         source.fetch(staged)
-        _put(staged, place, store)
+        _put(staged, place)
     except OSError as error:
         raise full_disk(error, store, name) or UsageError(
             f"{error.filename or store}: cannot be written ({error.strerror})"
         ) from None
+    return place
 
 
-def _find(name: str, known: PretrainedModel | None, hub: HubClient) -> _Source:
+def _check_folders(place: Path, store: Path) -> None:
+    """Check the folders above a model, whose modes are not changed, before it is fetched.
+
+    Raises:
+        UsageError: attempts cannot read them, or no files can be put there.
+    """
+    there = [each for each in (place, *place.parents) if each.is_relative_to(store) and each.exists()]
+    for folder in there:
+        try:
+            check_readable(folder)
+        except PermissionError as error:
+            raise UsageError(f"{folder}: {error.strerror}", hint=readable_hint(store)) from None
+    if not os.access(there[0], os.W_OK | os.X_OK):
+        raise UsageError(f"{there[0]}: is not writable", hint="have its owner make it writable for you")
+
+
+def _find(name: str, known: PretrainedModel | None, hub: Callable[[], HubClient]) -> _Source:
     """Return a model's source."""
     if known is not None and known.source == "package":
         return _Source(
@@ -157,14 +180,15 @@ def _find(name: str, known: PretrainedModel | None, hub: HubClient) -> _Source:
         )
     if known is not None and known.source == "file":
         return _Source(
-            known.url, _bytes(known), known.licence, lambda at: hub.fetch_checkpoint(known.url, at)
+            known.url, _bytes(known), known.licence, lambda at: hub().fetch_checkpoint(known.url, at)
         )
-    model = hub.find(name)
+    client = hub()
+    model = client.find(name)
     named = known.files if known else ()
     files = needed_files(model.files, named)
     if lacking := set(named) - {file.name for file in files}:
-        raise HubError(f"{name}: {hub.shown} has no {min(lacking)} of it", hint=_OWN_HINT)
-    if not any(PurePosixPath(file.name).suffix in _WEIGHTS for file in files):
+        raise HubError(f"{name}: {client.shown} has no {min(lacking)} of it", hint=_OWN_HINT)
+    if not any(PurePosixPath(file.name).suffix in WEIGHTS for file in files):
         raise UsageError(
             f"{name}: has no weights that transformers, timm, sentence-transformers or torch load",
             hint=_OWN_HINT,
@@ -175,11 +199,11 @@ def _find(name: str, known: PretrainedModel | None, hub: HubClient) -> _Source:
         if not snapshot.exists():  # or what is there is of another revision
             shutil.rmtree(at, ignore_errors=True)
         for file in files:
-            hub.fetch(model, file, snapshot / file.name)
+            client.fetch(model, file, snapshot / file.name)
         write_atomically(at / "refs" / "main", model.revision)
 
     licence = model.licence or (known.licence if known else "none stated")
-    return _Source(hub.shown, sum(file.size or 0 for file in files), licence, fetch)
+    return _Source(client.shown, sum(file.size or 0 for file in files), licence, fetch)
 
 
 def _bytes(model: PretrainedModel) -> int:
@@ -199,7 +223,7 @@ def needed_files(files: Sequence[HubFile], named: Sequence[str]) -> list[HubFile
         if not any(part.startswith(".") or part in _OTHER_RUNTIMES for part in file.name.split("/"))
     ]
     forms: dict[PurePosixPath, str] = {}
-    for form in _WEIGHTS:
+    for form in WEIGHTS:
         for path, _ in paths:
             if path.suffix == form:
                 forms.setdefault(path.parent, form)
@@ -236,13 +260,31 @@ def _unpack(model: PretrainedModel, at: Path) -> None:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _put(staged: Path, place: Path, store: Path) -> None:
-    """Make a model readable for all, as attempts run as another user, and move it to its place."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    above = [each for each in place.parents if each.is_relative_to(store)]
-    for path in (staged, *staged.rglob("*"), *above):
+def _put(staged: Path, place: Path) -> None:
+    """Make a model readable for all, as attempts run as another user, and move it to its place.
+
+    Into a part of a hub's cache, its files are moved; `refs` last, which says that they are there.
+    """
+    for path in (staged, *staged.rglob("*")):
         mode = path.stat().st_mode
         wanted = mode | (0o555 if path.is_dir() else 0o444)
         if mode != wanted:
             path.chmod(wanted)
-    staged.rename(place)
+    _make_folders(place.parent)
+    if not place.exists():
+        staged.rename(place)
+        return
+    files = [path for path in staged.rglob("*") if path.is_file()]
+    for path in sorted(files, key=lambda path: path.relative_to(staged).parts[0] == "refs"):
+        target = place / path.relative_to(staged)
+        _make_folders(target.parent)
+        path.replace(target)
+    shutil.rmtree(staged)
+
+
+def _make_folders(folder: Path) -> None:
+    """Make a folder with those above it; what is made is readable for all, whatever the umask."""
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in made:
+        each.chmod(0o755)

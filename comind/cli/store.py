@@ -56,7 +56,6 @@ def _added_text(done: AddedModels) -> str:
 def _list(args: argparse.Namespace) -> CommandResult:
     project = find_project(args.out)
     folders = dict(read_params(project).store.below(project).named())
-    there = models_there(Path(folders["models"])) if "models" in folders else set()
     values: dict[str, Any] = {}
     lines = []
     for key in STORES:
@@ -65,6 +64,7 @@ def _list(args: argparse.Namespace) -> CommandResult:
         values[key] = {"folder": folder, "items": [_facts(item) for item in items]}
         lines.append(f"{key}: {folder or f'none, as store.{key} in params.yaml is null'}")
         lines += _indented((item.name, megabytes(item.bytes), item.load) for item in items)
+    there = models_there(Path(folders["models"])) if "models" in folders else set()
     values["recommended"] = {}
     for kind, models in pretrained_models().items():
         values["recommended"][kind] = [

@@ -7,9 +7,13 @@ refusal costs no tokens, so nothing is probed beforehand.
 import re
 from typing import Literal
 
+from pydantic import Field
+
 from comind.domain.value import Value
 from comind.llm.settings import Protocol
 
+MOST_IMAGES = 7
+"""Of one request, whatever the server accepts."""
 _LimitParameter = Literal["max_tokens", "max_completion_tokens", "none"]
 
 
@@ -28,8 +32,10 @@ class Capabilities(Value):
     temperature: bool = True
     effort: bool = True
     """Reasoning effort."""
-    images: bool = True
-    """Images beside the text of messages."""
+    images: int = Field(default=MOST_IMAGES, ge=0)
+    """Most images of one request."""
+    sees: bool = False
+    """Whether a request with images was answered."""
     limit_parameter: _LimitParameter = "max_tokens"
     """Name of the chat protocol's token limit of a reply."""
     reasoning: bool = False
@@ -44,16 +50,9 @@ class Capabilities(Value):
         """Whether the server takes a token limit of a reply."""
         return self.protocol == "responses" or self.limit_parameter != "none"
 
-    def after_refusal(self, status: int, message: str, *, images: bool = False) -> "Capabilities | None":
-        """Return the capabilities without the one that a refusal names; None where it names none.
-
-        `images` says whether the request had any.
-        """
+    def after_refusal(self, status: int, message: str) -> "Capabilities | None":
+        """Return the capabilities without the one that a refusal names; None where it names none."""
         message = message.lower()
-        if images and _IMAGES.search(message):
-            return self._without("images")
-        if status == _SERVER_ERROR:
-            return None
         if status in (404, 405, 501) and "model" not in message:
             return self._other_protocol()
         for words, found in (
@@ -70,6 +69,12 @@ class Capabilities(Value):
             if words.search(message) and found is not None:
                 return found
         return None
+
+    def with_fewer_images(self, message: str) -> "Capabilities | None":
+        """Lower the number of images to the one that a refusal names; None where it names none."""
+        found = _MOST_IMAGES.search(message.lower())
+        most = int(found[1]) if found else self.images
+        return self.model_copy(update={"images": most}) if most < self.images else None
 
     def _without(self, capability: str) -> "Capabilities | None":
         return self.model_copy(update={capability: False}) if getattr(self, capability) else None
@@ -101,9 +106,8 @@ class Capabilities(Value):
         return self.model_copy(update={"protocol": "responses"})
 
 
-_SERVER_ERROR = 500  # by which llama.cpp refuses images, and images alone
-# The words of llama.cpp, Ollama, OpenRouter, OpenAI, vLLM, DeepSeek and Groq, if a request has images.
-_IMAGES = re.compile(r"image|vision|multi-?modal|modalit|content.{0,40}(must|should) be")
+# The words of vLLM and Groq.
+_MOST_IMAGES = re.compile(r"(?:at most|up to|maximum of|more than) (\d{1,4}) image")
 _STREAM = re.compile(r"\bstream")
 _LIMIT = re.compile(r"max_(completion_|output_)?tokens|maxoutputtokens")
 # The words of OpenAI, Anthropic, DeepSeek, Gemini and others; none that refer to the context window.

@@ -61,7 +61,7 @@ def truncate_messages(messages: tuple[Message, ...], tokens: int) -> tuple[Messa
     """
     if prompt_tokens(messages) <= tokens:
         return messages
-    opening = next((n for n, each in enumerate(messages) if each.role == "assistant"), len(messages))
+    opening = _opening(messages)
     middle = list(messages[opening:])
     note = Message(role="user", content=_LEFT_OUT)
     fitted = messages
@@ -71,6 +71,30 @@ def truncate_messages(messages: tuple[Message, ...], tokens: int) -> tuple[Messa
     if prompt_tokens(fitted) > tokens:
         fitted = tuple(message.without_images() for message in fitted)
     return _shortened(list(fitted), tokens)
+
+
+def keep_images(messages: tuple[Message, ...], most: int) -> tuple[Message, ...]:
+    """Return messages with at most `most` images: those before the first reply, and the newest.
+
+    A line stands for each of the others. Several go at once, so that a cached prefix stays longer.
+    """
+    places = [(n, image) for n, message in enumerate(messages) for image in range(len(message.images))]
+    if len(places) <= most:
+        return messages
+    opening = sum(len(message.images) for message in messages[: _opening(messages)])
+    first = min(opening, most // 2)
+    at_once = max(1, (most - first) // 2)
+    dropped = -(-(len(places) - most) // at_once) * at_once
+    kept = {*places[:first], *places[first + dropped :]}
+    return tuple(
+        message.without_images({image for number, image in kept if number == n})
+        for n, message in enumerate(messages)
+    )
+
+
+def _opening(messages: tuple[Message, ...]) -> int:
+    """Return the number of messages before the first reply."""
+    return next((n for n, each in enumerate(messages) if each.role == "assistant"), len(messages))
 
 
 def _shortened(messages: list[Message], tokens: int) -> tuple[Message, ...]:

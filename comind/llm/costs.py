@@ -1,6 +1,6 @@
 """Bound, verify and price the tokens of a call; the one module that imports genai_prices."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from comind.llm.model_ports import Message, ModelRequest, Usage
 from comind.llm.settings import Price
@@ -14,14 +14,20 @@ _PROMPT_ALLOWANCE = 256
 _LONGEST_TOKEN = 64  # bytes of text in one token, on the average of a whole prompt or reply
 
 
-def max_usage(messages: Iterable[Message], request: ModelRequest) -> Usage:
-    """Return an upper bound on the tokens of one attempt at `request`, sent as `messages`."""
-    prompt = sum(
-        len(message.content.encode()) + max_image_tokens(message.images) + _MESSAGE_ALLOWANCE
-        for message in messages
-    )
-    schema = len(str(request.reply_schema).encode())
-    return Usage(prompt_tokens=prompt + schema + _PROMPT_ALLOWANCE, completion_tokens=request.max_tokens)
+def max_usage(
+    messages: Sequence[Message], request: ModelRequest, model: str, context_tokens: int | None
+) -> Usage:
+    """Return an upper bound on the tokens of one attempt at `request`, sent as `messages`.
+
+    Images raise it at most to the context window, where that is known.
+    """
+    text = sum(len(message.content.encode()) + _MESSAGE_ALLOWANCE for message in messages)
+    text += len(str(request.reply_schema).encode()) + _PROMPT_ALLOWANCE
+    images = sum(max_image_tokens(message.images, model) for message in messages)
+    prompt = text + images
+    if context_tokens is not None:
+        prompt = min(prompt, max(text, context_tokens))
+    return Usage(prompt_tokens=prompt, completion_tokens=request.max_tokens)
 
 
 def plausible_usage(counts: dict[str, int] | None, bound: Usage, sent: int, text: str) -> Usage | None:

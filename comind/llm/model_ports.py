@@ -1,7 +1,7 @@
 """Define the ports of chat and embedding models, with their requests and replies."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from pydantic import Field, JsonValue
@@ -21,10 +21,16 @@ class Message(Value):
     images: tuple[Image, ...] = Field(default=(), exclude_if=lambda images: not images)
     """Of users' messages; they follow the text."""
 
-    def without_images(self) -> "Message":
-        """Return the message with a line in place of each image."""
-        lines = (f"\n\n(A picture is left out here: {each.caption})" for each in self.images)
-        return Message(role=self.role, content="".join([self.content, *lines]))
+    def without_images(self, kept: Container[int] = ()) -> "Message":
+        """Return the message with a line in place of each image, except for the numbers in `kept`."""
+        numbered = [*enumerate(self.images)]
+        lines = (
+            f"\n\n(A picture is left out here: {image.caption})"
+            for number, image in numbered
+            if number not in kept
+        )
+        shown = tuple(image for number, image in numbered if number in kept)
+        return Message(role=self.role, content="".join([self.content, *lines]), images=shown)
 
 
 class ModelRequest(Value):

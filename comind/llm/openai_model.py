@@ -14,9 +14,15 @@ from comind.errors import (
     ReplyError,
 )
 from comind.llm import costs, protocols, reply_format
-from comind.llm.capabilities import Capabilities
+from comind.llm.capabilities import MOST_IMAGES, Capabilities
 from comind.llm.connection import Connection, HttpResponse
-from comind.llm.context_window import TokenLimits, is_reasoning_model, prompt_tokens, truncate_messages
+from comind.llm.context_window import (
+    TokenLimits,
+    is_reasoning_model,
+    keep_images,
+    prompt_tokens,
+    truncate_messages,
+)
 from comind.llm.forwarding import ForeignRequest, Forwarded, without_usage
 from comind.llm.http_errors import error_message
 from comind.llm.model_ports import Message, ModelReply, ModelRequest, Usage
@@ -25,7 +31,9 @@ from comind.llm.settings import ModelSettings, Protocol
 _CAPABILITIES = 10  # refusals of one request that are learnt from; a server has fewer capabilities
 _CUTS = (0.75, 0.5)  # of what was sent, when a server refuses it as too long
 _MARGIN = 0.9  # our token counts are estimates
-_TEACHING = (400, 404, 405, 422, 500, 501)  # statuses of refusals that may name a capability
+_TEACHING = (400, 404, 405, 422, 501)  # statuses of refusals that may name a capability
+_OF_IMAGES = (400, 404, 415, 422, 500)  # statuses by which servers refuse images, in any words
+_TOO_LARGE, _FAILED = 413, 500
 _OTHER_PATH = (404, 405, 501)  # statuses of a protocol that the server does not have
 _UNSUPPORTED = re.compile(r"support|unknown|unrecognized|not permitted|instead", re.IGNORECASE)
 _OK = 200
@@ -60,7 +68,7 @@ class OpenAIModel:
             stream=settings.stream,
             fixed_protocol=settings.protocol is not None,
             reasoning=is_reasoning_model(name, settings.reasoning_effort),
-            images=settings.images is not False,
+            images=0 if settings.images is False else MOST_IMAGES,
             limit_parameter="max_tokens" if base_url else "max_completion_tokens",
         )
         """Of the server, as learnt so far."""
@@ -79,7 +87,7 @@ class OpenAIModel:
     def takes_images(self) -> bool:
         """Whether images are sent: by the settings, and as none was refused."""
         wanted = self.settings.images or self.context_tokens >= _IMAGES_FROM
-        return self.capabilities.images and wanted
+        return self.capabilities.images > 0 and wanted
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return an upper bound on the usage of one attempt at `request`."""
@@ -95,9 +103,10 @@ class OpenAIModel:
         """
         begun = time.monotonic()
         wanted, most, cuts = request, math.inf, list(_CUTS)
+        refused = 0  # status of the request with its images, while it is sent without them
         for _ in range(_CAPABILITIES + len(_CUTS)):
             capabilities = self.capabilities  # before the images, which another call may end meanwhile
-            request = self._with_limits(wanted)
+            request = self._with_limits(wanted, images=not refused)
             room = int(min(most, (self.context_tokens - request.max_tokens) * _MARGIN))
             programs = reply_format.program_fields(request.reply_schema)
             structured = capabilities.structured and not programs
@@ -111,21 +120,30 @@ class OpenAIModel:
                 structured=structured,
                 effort=self.settings.reasoning_effort,
             )
+            shown = any(message.images for message in messages)
             response = self._connection.post(capabilities.protocol, body, wanted.timeout_seconds)
             if response.status_code == _OK:
                 completion = self._parse(response, capabilities.protocol)
+                self._learn_images(shown=shown, refused=refused)
                 reply = self._reply(request, messages, completion, begun, structured=structured)
                 return self._with_limit(wanted, request.max_tokens, reply)
             error = self._connection.error(response)
+            fewer = capabilities.with_fewer_images(error_message(response.text)) if shown else None
+            if fewer is not None:
+                self._use(fewer, capabilities)
+                continue
+            if shown and self._may_be_images(response.status_code, error):
+                refused = response.status_code
+                continue
             if isinstance(error, ContextError) and cuts:
                 most = max(1, cuts.pop(0) * min(room, prompt_tokens(messages)))
                 self._limits.learn_context(error.limit, int(most / _MARGIN) + request.max_tokens)
                 continue
-            shown = any(message.images for message in messages)
-            learnt = self._learnt(response, error, capabilities, images=shown)
+            learnt = self._learnt(response, error, capabilities)
             if learnt is None:
                 raise error from None
             self._use(learnt, capabilities)
+            refused = 0  # it was not for its images
         raise ModelServiceError(f"{self._connection.where} refuses every form of the request")
 
     def forward_bound(self, request: ForeignRequest) -> Usage:
@@ -203,19 +221,28 @@ class OpenAIModel:
         hidden = completion.streamed and not request.wants_usage
         return Forwarded(_OK, without_usage(text) if hidden else text, reply)
 
+    def _may_be_images(self, status: int, error: ComindError) -> bool:
+        """Return whether a request was refused perhaps for its images, so that it goes without them."""
+        if status == _TOO_LARGE:
+            return True
+        if isinstance(error, ReplyError) or (status == _FAILED and self.capabilities.sees):
+            return False
+        return status in _OF_IMAGES
+
+    def _learn_images(self, *, shown: bool, refused: int) -> None:
+        """Learn from an answer whether images are accepted; `refused` is the status with them."""
+        if shown:
+            self._learn(sees=True)
+        elif refused and refused != _TOO_LARGE and not self.capabilities.sees:
+            self._learn(images=0)
+
     def _learnt(
-        self,
-        response: HttpResponse,
-        error: ComindError,
-        capabilities: Capabilities,
-        *,
-        images: bool = False,
+        self, response: HttpResponse, error: ComindError, capabilities: Capabilities
     ) -> Capabilities | None:
         """Return the capabilities without the one that a refusal names; None where it names none."""
         if response.status_code not in _TEACHING or isinstance(error, ContextError):
             return None
-        refusal = error_message(response.text)
-        return capabilities.after_refusal(response.status_code, refusal, images=images)
+        return capabilities.after_refusal(response.status_code, error_message(response.text))
 
     def _use(self, learnt: Capabilities, before: Capabilities) -> None:
         with self._lock:
@@ -273,23 +300,23 @@ class OpenAIModel:
         can_rise = self._limits.can_rise(request, limit, capabilities)
         return reply.model_copy(update={"limit": limit, "can_rise": can_rise})
 
-    def _learn(self, **capabilities: bool) -> None:
+    def _learn(self, **capabilities: int) -> None:
         with self._lock:
             self.capabilities = self.capabilities.model_copy(update=capabilities)
 
-    def _with_limits(self, request: ModelRequest) -> ModelRequest:
+    def _with_limits(self, request: ModelRequest, *, images: bool = True) -> ModelRequest:
         """Return the request with limit and temperature of this model, and the images that it takes."""
         limit = self._limits.reply(request, self.capabilities)
         heat = request.temperature if request.temperature is not None else self.settings.temperature
-        messages = request.messages
-        if not self.takes_images:
-            messages = tuple(message.without_images() for message in messages)
+        most = self.capabilities.images if images and self.takes_images else 0
+        messages = keep_images(request.messages, most)
         changes = {"max_tokens": limit, "temperature": heat, "messages": messages}
         return request.model_copy(update=changes)
 
     def _bound(self, request: ModelRequest, messages: tuple[Message, ...]) -> Usage:
         """Return the upper bound; a reply without a token limit may fill the context window."""
-        bound = costs.max_usage(messages, request)
+        known = None if self._limits.assumed else self.context_tokens
+        bound = costs.max_usage(messages, request, self.name, known)
         if not self.capabilities.can_limit_replies:
             bound = bound.model_copy(update={"completion_tokens": self.context_tokens})
         return costs.with_price(self.name, bound, self.settings.price)

@@ -16,6 +16,7 @@ _LETTERS = 7  # of a word in one token, on average over English and code
 _CUT = "\n... (cut) ...\n"
 _LEAST_CONTEXT = 8_192
 _TILE = 512  # pixels of the side of a square by which images are counted
+_MOST_TOKENS = 3_072  # of an image
 
 
 def count_tokens(text: str) -> int:
@@ -31,12 +32,16 @@ def count_image_tokens(images: Iterable[Image]) -> int:
     return sum(85 + 170 * _tiles(each) + count_tokens(each.caption) for each in images)
 
 
-def max_image_tokens(images: Iterable[Image]) -> int:
-    """Return an upper bound on the tokens of images: 2,833, and 5,667 for each tile of 512 x 512 pixels.
+def max_image_tokens(images: Iterable[Image], model: str) -> int:
+    """Return an upper bound on the tokens of images: 3,072 each, one for 14 x 14 of 768 x 768 pixels.
 
-    That is OpenAI's rule for GPT-4o mini; no other documented one counts more.
+    OpenAI's rule for GPT-4o mini counts more: 2,833, and 5,667 for each tile of 512 x 512 pixels.
     """
-    return sum(2_833 + 5_667 * _tiles(each) + len(each.caption.encode()) for each in images)
+    mini = "gpt-4o-mini" in model.casefold()
+    return sum(
+        (2_833 + 5_667 * _tiles(each) if mini else _MOST_TOKENS) + len(each.caption.encode())
+        for each in images
+    )
 
 
 def _tiles(image: Image) -> int:

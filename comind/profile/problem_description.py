@@ -29,13 +29,16 @@ _DESCRIPTION_LENGTH = 60_000
 """Characters. Only files that are no description are longer; prompts truncate further."""
 
 
-def describe_problem(folder: SplitFolder, count_tokens: TokenCounter | None = None) -> Problem:
+def describe_problem(
+    folder: SplitFolder, count_tokens: TokenCounter | None = None, *, samples: bool = True
+) -> Problem:
     """Return the problem that a split poses, without sealed data.
 
     Args:
         folder: the split.
         count_tokens: estimates the number of tokens of a text; without it no data profile is computed
             and `preview` is empty, as are `samples`, which suffices if no model is called.
+        samples: whether a model may be shown sample pictures; otherwise no file is decoded for them.
     """
     split = folder.read()
     described = folder.public / "description.md"
@@ -49,7 +52,9 @@ def describe_problem(folder: SplitFolder, count_tokens: TokenCounter | None = No
         held_out=rule.description if rule else "",
         shape=DataShape.INSTANCES if split.program else _detect_shape(folder.public, split),
         preview=_cached_profile(folder, split, count_tokens) if count_tokens else "",
-        samples=sample_pictures(folder, split) if count_tokens and not split.program else None,
+        samples=sample_pictures(folder, split)
+        if samples and count_tokens and not split.program
+        else None,
     )
 
 

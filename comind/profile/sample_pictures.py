@@ -1,5 +1,6 @@
 """Draw sample pictures of train.csv on one sheet, or spectrograms where its rows are sounds."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,6 +26,8 @@ _LOOKED_AT = 3 * _SAMPLES  # files, of which some may be broken
 _ROWS_READ = 100_000
 _LINE_LENGTH = 34
 _SECONDS, _WINDOW, _DECIBELS = 10, 0.025, 80  # of a sound, of a column, and below the loudest moment
+_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP")
+"""Of files of rows that are decoded; Pillow runs other programs for some formats."""
 _CAPTIONS = {
     "image": "Pictures of some rows of train.csv, each above its label.",
     "audio": (
@@ -32,6 +35,10 @@ _CAPTIONS = {
         "right, frequencies from 0 at the bottom to half the sampling rate, light is loud."
     ),
 }
+
+
+_unreadable: set[Path] = set()
+"""Splits of which no file could be read, so that this process does not try again."""
 
 
 class _Sample(NamedTuple):
@@ -57,9 +64,12 @@ def sample_pictures(folder: SplitFolder, split: Split) -> Image | None:
     if folder.samples.is_file():
         with Pillow.open(folder.samples) as sheet:
             return image_of(folder.samples.read_bytes(), _CAPTIONS[kind], sheet.size)
+    if folder.root in _unreadable:
+        return None
     draw = _picture if kind == "image" else _spectrogram
     tiles = [*_tiles(folder.public, _samples(folder, split, kind), draw)]
     if not tiles:
+        _unreadable.add(folder.root)
         return None
     image = encode_image(_sheet(tiles), _CAPTIONS[kind])
     write_atomically(folder.samples, image.data)
@@ -111,7 +121,9 @@ def _tiles(
         if drawn == _SAMPLES:
             return
         try:
-            tile = draw(public / sample.file)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # such as Pillow's about very large images
+                tile = draw(public / sample.file)
         except ImportError:  # the decoder is in an extra that is not installed
             raise
         except Exception:  # noqa: BLE001, S112 - a decoder fails on strange bytes in any way
@@ -124,7 +136,7 @@ def _picture(path: Path) -> "Picture":
     from PIL import Image as Pillow
     from PIL import ImageOps
 
-    with Pillow.open(path) as picture:
+    with Pillow.open(path, formats=_FORMATS) as picture:
         small = scaled(picture, _TILE)
     return ImageOps.contain(small, (_TILE, _TILE), Pillow.Resampling.NEAREST)
 

@@ -11,6 +11,8 @@ from pydantic import TypeAdapter
 from comind.domain.value import Value
 
 Kind = Literal["images", "texts", "sounds", "tables", "molecules"]
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".joblib")
+"""Suffixes of weights, the preferred first: of a folder only files of one are needed."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 

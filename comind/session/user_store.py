@@ -21,7 +21,7 @@ from typing import NamedTuple
 from comind.domain.environment import StoreItem
 from comind.domain.resources import STORES, StoreFolders, StoreKey
 from comind.errors import UsageError
-from comind.session.pretrained import pretrained_model
+from comind.session.pretrained import WEIGHTS, pretrained_model
 from comind.session.session_ports import Input
 
 _WHOLE_BYTES = 1 << 20
@@ -121,6 +121,33 @@ def place_in_store(folder: Path, name: str) -> Path:
     return _hub_cache(folder) / (_HUB + name.replace("/", "--"))
 
 
+def is_in_store(folder: Path, name: str) -> bool:
+    """Return whether a model is in its place: of a hub's cache, its main revision with weights."""
+    place = place_in_store(folder, name)
+    if not place.name.startswith(_HUB):
+        return place.exists()
+    revision = _main_revision(place)
+    snapshot = place / "snapshots" / revision
+    return bool(revision) and any(
+        path.suffix in WEIGHTS and path.is_file() for path in snapshot.rglob("*")
+    )
+
+
+def check_readable(path: Path) -> None:
+    """Check that attempts, which do not run as root, can read a file or folder.
+
+    Raises:
+        PermissionError: they cannot.
+    """
+    if os.getuid() == 0 and not path.stat().st_mode & stat.S_IROTH:
+        raise PermissionError(errno.EACCES, "is not readable for other users", str(path))
+
+
+def readable_hint(folder: Path) -> str:
+    """Return the hint of a folder that `check_readable` refuses."""
+    return f"attempts run as another user: chmod -R a+rX {folder}"
+
+
 # --- listing --------------------------------------------------------------------------------------
 
 
@@ -150,7 +177,7 @@ def list_store(key: StoreKey, folder: Path) -> tuple[StoreItem, ...]:
     except OSError as error:
         raise UsageError(
             f"{where}: {error.filename or folder}: {error.strerror}",
-            hint=f"attempts run as another user: chmod -R a+rX {folder}",
+            hint=readable_hint(folder),
         ) from None
     except ValueError as error:
         raise UsageError(f"{where}: {error}", hint="copy it into the folder, or leave it out") from None
@@ -188,9 +215,8 @@ def _files(path: Path, store: Path) -> Iterator[tuple[str, Path, int]]:
         name, each = pending.pop()
         if each.is_symlink() and not each.resolve().is_relative_to(store):
             raise ValueError(f"{each} is a link out of the store")
+        check_readable(each)
         facts = each.stat()
-        if os.getuid() == 0 and not facts.st_mode & stat.S_IROTH:
-            raise PermissionError(errno.EACCES, "is not readable for other users", str(each))
         if stat.S_ISDIR(facts.st_mode):
             pending += [(f"{name}/{below.name}", below) for below in _entries(each)]
         elif stat.S_ISREG(facts.st_mode):
@@ -260,8 +286,7 @@ def _snapshot(cached: Path, *, named: bool) -> Iterator[_Found]:
     revisions = {path.name: path for path in _entries(cached / "snapshots")}
     if not revisions:
         return
-    main = cached / "refs" / "main"
-    wanted = main.read_text().strip() if main.is_file() else ""
+    wanted = _main_revision(cached)
     path = revisions.get(wanted, revisions[max(revisions)])
     name = cached.name.partition("--")[2].replace("--", "/")
     form = _format(path)
@@ -269,6 +294,12 @@ def _snapshot(cached: Path, *, named: bool) -> Iterator[_Found]:
     if named and wanted in revisions:
         load = load.replace("local-dir:{path}", "hf-hub:{name}").replace("{path!r}", "{name!r}")
     yield _Found(path, form or "folder", load, name)
+
+
+def _main_revision(cached: Path) -> str:
+    """Return the revision of `main` of a repository in the hub's cache; empty for none."""
+    main = cached / "refs" / "main"
+    return main.read_text().strip() if main.is_file() else ""
 
 
 def _format(folder: Path) -> str:

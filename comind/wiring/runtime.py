@@ -26,7 +26,7 @@ from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.problem import ENDPOINT_AT, FITTED_AT, PROGRAM, Problem
-from comind.errors import CampaignError
+from comind.errors import CampaignError, ModelServiceError, UsageError
 from comind.grading.blending.averaging import KEPT
 from comind.grading.grader_port import CampaignGrader, Grader
 from comind.grading.grader_process import GraderProcess
@@ -44,7 +44,7 @@ from comind.splits.refit_rows import write_refit_rows
 from comind.splits.split_folder import SplitFolder
 from comind.wiring.agents import agent_class, agent_mounts, runs_own_code, validate_parameters
 from comind.wiring.local_sessions import LocalSessions, counted
-from comind.wiring.models import build_embedder, build_model, settings_for
+from comind.wiring.models import DEFAULT, build_embedder, build_model, settings_for
 from comind.wiring.row_inputs import RowFolders
 from comind.wiring.session_provider import SessionProvider
 
@@ -101,9 +101,21 @@ class CampaignRuntime:
     def problem(self) -> Problem:
         """The competition without its labels, as agents see it."""
         asked = agent_class(self.spec).needs_model(self.spec.parameters)
-        found = describe_problem(self.split_folder, count_tokens if asked else None)
+        found = describe_problem(
+            self.split_folder,
+            count_tokens if asked else None,
+            samples=asked and self._shows_pictures(),
+        )
         given = {"folds": self.split.folds, "sample_rows": self.split.sample_rows}
         return found.model_copy(update=given)
+
+    def _shows_pictures(self) -> bool:
+        """Return whether the model of a role takes images; where none can be built, it may have."""
+        try:
+            roles = (DEFAULT, *agent_class(self.spec).roles)
+            return any(self.model_of(role).takes_images for role in roles)
+        except (ModelServiceError, UsageError):
+            return True
 
     @cached_property
     def agent(self) -> Agent:

@@ -19,7 +19,11 @@ class Hub:
         self.models: dict[str, dict[str, bytes]] = {}
         """Files by name, of models by OWNER/NAME."""
         self.licences: dict[str, str] = {}
+        self.sizes: dict[str, int] = {}
+        """Bytes that are told of each file, of models by OWNER/NAME; else its own."""
         self.gated: set[str] = set()
+        self.refusal: tuple[int, dict[str, str]] | None = None
+        """Status and headers of every answer."""
         self.cut = 0
         """How many of the next files end in the middle."""
         self.down_after: int | None = None
@@ -64,7 +68,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = unquote(self.path.partition("?")[0])
         self.hub.requests.append((path, {name.lower(): text for name, text in self.headers.items()}))
-        if path.startswith("/api/models/"):
+        if self.hub.refusal:
+            self._answer(self.hub.refusal[0], b"", self.hub.refusal[1])
+        elif path.startswith("/api/models/"):
             self._tell(path.removeprefix("/api/models/"))
         elif path.startswith("/files/"):
             self._send_file(path.removeprefix("/files/"))
@@ -75,9 +81,10 @@ class _Handler(BaseHTTPRequestHandler):
         if name not in self.hub.models:
             self._answer(401, b'{"error":"Repository not found"}', {"X-Error-Code": "RepoNotFound"})
             return
+        size = {"size": self.hub.sizes[name]} if name in self.hub.sizes else {}
         told = {
             "sha": REVISION,
-            "siblings": [_sibling(*each) for each in self.hub.models[name].items()],
+            "siblings": [_sibling(*each) | size for each in self.hub.models[name].items()],
             "cardData": {"license": self.hub.licences[name]} if name in self.hub.licences else None,
         }
         self._answer(200, json.dumps(told).encode(), {})

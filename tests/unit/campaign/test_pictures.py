@@ -186,8 +186,8 @@ def test_a_model_that_refuses_pictures_goes_on_in_words(tmp_path: Path) -> None:
 def test_a_picture_counts_in_the_budget(tmp_path: Path) -> None:
     """A request is not sent where the worst case of its picture exceeds the limit of tokens."""
     with Endpoint(lambda asked: reply("draw")) as server:
-        outcome, requests = _served(tmp_path / "seen", server, tokens=16_000)
+        outcome, requests = _served(tmp_path / "seen", server, tokens=8_000)
         assert outcome.failure is not None
         assert (outcome.failure.cause, outcome.steps, requests) == (FailureCause.BUDGET, 1, 1)
-        outcome, requests = _served(tmp_path / "blind", server, tokens=16_000, images=False)
+        outcome, requests = _served(tmp_path / "blind", server, tokens=8_000, images=False)
         assert (outcome.steps, requests) == (2, 3)

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image as Pillow
 
 from comind.domain.image import Image
-from comind.errors import ModelRefusedError
-from comind.llm.context_window import prompt_tokens, truncate_messages
+from comind.errors import ModelBusyError, ModelRefusedError
+from comind.llm.context_window import keep_images, prompt_tokens, truncate_messages
 from comind.llm.exchange import ask, request_for
 from comind.llm.images import encode_image, read_image
 from comind.llm.model_ports import Message, ModelRequest
@@ -52,6 +52,10 @@ SEEN = PROMPT.model_copy(
             Message(role="user", content="Is it stuck?", images=(PLOT,)),
         )
     }
+)
+
+BARE = SEEN.model_copy(
+    update={"messages": tuple(each.model_copy(update={"images": ()}) for each in SEEN.messages)}
 )
 
 
@@ -132,6 +136,13 @@ def test_images_follow_the_text_of_their_message(protocol: str) -> None:
         (404, "No endpoints found that support image input"),
         (422, "unknown variant `image_url`, expected `text` at line 1 column 73"),
         (500, "image input is not supported - hint: you may need to provide the mmproj"),
+        (400, "Unexpected item type in content."),
+        (400, "Invalid type for 'messages[0].content': expected a string, but got an array instead."),
+        (400, "Only 'text' content type is supported."),
+        (400, "At most 0 image(s) may be provided in one prompt."),
+        (415, "unsupported"),
+        (422, "Validation Error"),
+        (500, 'can only concatenate str (not "list") to str'),
     ],
 )
 def test_a_model_that_refuses_images_gets_words(code: int, message: str) -> None:
@@ -150,6 +161,69 @@ def test_a_model_that_refuses_images_gets_words(code: int, message: str) -> None
         "Is it stuck?\n\n(A picture is left out here: plot.png)"
     )
     assert sent[1:] == [said, said]
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "message"),
+    [
+        ('"temperature"', 400, "test-vision-model does not support temperature with images"),
+        ('"max_tokens"', 404, "max_tokens: use max_completion_tokens for images"),
+        ('"response_format"', 422, "response_format: image generation has none"),
+    ],
+)
+def test_a_refusal_of_something_else_keeps_images(word: str, code: int, message: str) -> None:
+    """If a request is refused without its images, too, the images stay, whatever the words."""
+    refusing = lambda _number, asked: status(code, message) if word in asked.text else None  # noqa: E731
+    with Endpoint(lambda asked: STOP, refusing) as server:
+        model = _model(server, temperature=0.5, protocol="chat")
+        assert ask(model, SEEN, Verdict).value == Verdict(stop=True)
+        assert model.takes_images
+        assert "base64" in server.requests[-1].text
+
+
+def test_a_failure_of_one_request_keeps_images() -> None:
+    """Once images were answered, a refusal of some costs that request its images, and a 500 nothing."""
+    faults = [None, status(400, "Could not process image"), None, status(500, "internal error")]
+    with Endpoint(lambda asked: STOP, faults) as server:
+        model = _model(server)
+        for _ in range(2):
+            assert ask(model, SEEN, Verdict).value == Verdict(stop=True)
+        with pytest.raises(ModelBusyError):
+            ask(model, SEEN, Verdict)
+        assert model.takes_images
+        assert ["base64" in asked.text for asked in server.requests] == [True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "At most 1 image(s) may be provided in one prompt.",
+        "test-model supports up to 1 image per request",
+    ],
+)
+def test_a_limit_of_images_is_kept(message: str) -> None:
+    """A refusal that names the most images of a request lowers their number; the newest is sent."""
+    refusing = lambda _number, asked: (  # noqa: E731
+        status(400, message) if asked.text.count("base64") > 1 else None
+    )
+    with Endpoint(lambda asked: STOP, refusing) as server:
+        model = _model(server)
+        for _ in range(2):
+            ask(model, SEEN, Verdict)
+        assert [asked.text.count("base64") for asked in server.requests] == [2, 1, 1]
+        assert _url(PLOT) in server.requests[-1].text
+        assert model.takes_images
+
+
+def test_a_body_that_is_too_large_loses_its_images() -> None:
+    """HTTP 413 limits bytes: the request is sent without images, and no context window is learnt."""
+    refusing = lambda _number, asked: status(413) if "base64" in asked.text else None  # noqa: E731
+    with Endpoint(lambda asked: STOP, refusing) as server:
+        model = _model(server)
+        before = model.context_tokens
+        assert ask(model, SEEN, Verdict).value == Verdict(stop=True)
+        assert len(server.requests) == 2
+        assert (model.context_tokens, model.takes_images) == (before, True)
 
 
 def test_a_refusal_of_text_says_nothing_about_images() -> None:
@@ -173,19 +247,52 @@ def test_images_are_not_sent_where_they_are_off_or_have_no_room(settings: dict[s
     assert model.bound(SEEN).prompt_tokens < 1_000
 
 
+def _bounds(name: str, **settings: Any) -> int:
+    """Return how many tokens the images raise the bound of a prompt."""
+    model = OpenAIModel(name, base_url=None, api_key=None, settings=ModelSettings(**settings))
+    return model.bound(SEEN).prompt_tokens - model.bound(BARE).prompt_tokens
+
+
 def test_images_count() -> None:
-    """A prompt has 170 tokens for each tile of 512 pixels, and a bound that holds for any model."""
-    bare = tuple(message.model_copy(update={"images": ()}) for message in SEEN.messages)
+    """A prompt has 170 tokens for each tile of 512 pixels; more are reserved."""
     captions = sum(count_tokens(each.caption) for each in (PLOT, SHEET))
-    assert prompt_tokens(SEEN.messages) - prompt_tokens(bare) == 2 * 85 + (2 + 4) * 170 + captions
+    assert prompt_tokens(SEEN.messages) - prompt_tokens(BARE.messages) == 2 * 85 + 6 * 170 + captions
+    letters = len(PLOT.caption) + len(SHEET.caption)
+    assert _bounds("any") == 2 * 3_072 + letters
+    assert _bounds("gpt-4o-mini-2024-07-18") == 2 * 2_833 + 6 * 5_667 + letters
     with Endpoint(lambda asked: STOP) as server:
-        model = _model(server)
-        reply = model.complete(request_for(SEEN, Verdict))
-        bound = model.bound(request_for(SEEN, Verdict)).prompt_tokens
-        alone = model.bound(request_for(PROMPT, Verdict)).prompt_tokens
-    assert bound - alone > 2 * 2_833 + (2 + 4) * 5_667
+        reply = _model(server).complete(request_for(SEEN, Verdict))
     assert reply.exact
     assert reply.usage.prompt_tokens > 2 * 765
+
+
+def test_images_do_not_exceed_the_context_window() -> None:
+    """Where the context window is known, images reserve no more than fits into it."""
+    assert _bounds("gpt-4o-mini", context_tokens=16_384) < 16_384
+
+
+@pytest.mark.parametrize("opening", [0, 1])
+def test_a_conversation_keeps_its_newest_images(opening: int) -> None:
+    """The image of its beginning and the last four to six stay; older ones go three at once."""
+    turns = [
+        each
+        for n in range(20)
+        for each in (
+            Message(role="assistant", content="Draw."),
+            Message(role="user", content="", images=(_image(f"{n}.png"),)),
+        )
+    ]
+    first = Message(role="user", content="Look.", images=(SHEET,) * opening)
+    kept = []
+    for n in range(20):
+        sent = keep_images((first, *turns[: 2 * n + 2]), 7)
+        images = [image.caption for message in sent for image in message.images]
+        assert images[:opening] == [SHEET.caption] * opening
+        kept.append(n + 1 - len(images[opening:]))
+        assert images[opening:] == [f"{each}.png" for each in range(kept[-1], n + 1)]
+    assert max(n + 1 - dropped for n, dropped in enumerate(kept)) == 7 - opening
+    assert len({*kept}) == 6
+    assert "(A picture is left out here: 0.png)" in sent[2].content
 
 
 def test_images_are_cut_before_text() -> None:

@@ -1,5 +1,8 @@
 """Sample pictures of train.csv on one sheet, with labels; spectrograms of sounds."""
 
+import struct
+import warnings
+import zlib
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -10,12 +13,17 @@ import pytest
 import soundfile
 from PIL import Image as Pillow
 
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.loop import Campaign
 from comind.competitions.competition_folder import load_competition
+from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
 from comind.profile.problem_description import describe_problem
 from comind.profile.sample_pictures import _label, _samples, sample_pictures
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import SplitFolder
+from comind.wiring.runtime import CampaignRuntime
+from tests.unit.campaign.samples import opened, split_made
 from tests.unit.competitions.folders import competition_folder, write
 
 _CLASSES = ("ant", "bee", "cat", "dog")
@@ -24,6 +32,14 @@ _CLASSES = ("ant", "bee", "cat", "dog")
 def _grey(path: Path, row: int) -> None:
     """Draw a picture whose grey is its row's."""
     Pillow.new("L", (30, 20), 5 * row).save(path)
+
+
+def _warning(path: Path, row: int) -> None:
+    """Draw a picture that claims to be an animation of no frames, of which Pillow warns."""
+    _grey(path, row)
+    content, claim = path.read_bytes(), b"acTL" + bytes(8)
+    chunk = struct.pack(">I", 8) + claim + struct.pack(">I", zlib.crc32(claim))
+    path.write_bytes(content[:33] + chunk + content[33:])
 
 
 def _tone(path: Path, row: int) -> None:
@@ -35,6 +51,7 @@ def _split(
     suffix: str = ".png",
     draw: Callable[[Path, int], None] = _grey,
     label: Callable[[int], object] = lambda row: _CLASSES[row % 4],
+    splits: Path | None = None,
     **changes: object,
 ) -> SplitFolder:
     """Split a competition of 40 labelled rows, each with a file."""
@@ -47,7 +64,7 @@ def _split(
         (folder / "public" / part).mkdir()
         for row, name in enumerate(ids):
             draw(folder / "public" / part / f"{name}{suffix}", row)
-    return make_split(load_competition(folder), root / "splits", seed=0)
+    return make_split(load_competition(folder), splits or root / "splits", seed=0)
 
 
 def _rows_shown(split: SplitFolder) -> list[int]:
@@ -111,6 +128,41 @@ def test_broken_pictures_are_passed_over(tmp_path: Path) -> None:
     for path in split.public.rglob("*.png"):
         path.write_bytes(b"words")
     assert sample_pictures(split, split.read()) is None
+    for path in split.public.rglob("*.png"):
+        _grey(path, 1)
+    assert sample_pictures(split, split.read()) is None, "read again in the same process"
+
+
+def test_other_formats_are_not_decoded(tmp_path: Path) -> None:
+    """What a file is decides, not its suffix: formats that need other programs are passed over."""
+    split = _split(tmp_path, draw=lambda path, row: Pillow.new("L", (30, 20), row).save(path, "PPM"))
+    assert sample_pictures(split, split.read()) is None
+
+
+@pytest.mark.filterwarnings("ignore:Invalid APNG")
+def test_warnings_of_decoders_are_silent(tmp_path: Path) -> None:
+    """A decoder that warns of a file does not end the profile."""
+    split = _split(tmp_path, draw=_warning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sample_pictures(split, split.read()) is not None
+
+
+@pytest.mark.parametrize(("images", "drawn"), [(None, True), (True, True), (False, False)])
+def test_samples_are_drawn_only_for_models_that_see(
+    images: bool | None, drawn: bool, tmp_path: Path
+) -> None:
+    """With `images: false` no file of a row is decoded for them."""
+    project = ProjectFolder(tmp_path)
+    split = _split(tmp_path, splits=project.splits)
+    settings = ModelSettings(name="m", base_url="http://127.0.0.1:9", images=images)
+    folder = project.campaign("demo-tiny-1")
+    with Campaign(folder) as campaign:
+        campaign.record(opened(agent="comind", model="m", models={"default": settings}))
+        campaign.record(split_made(key=split.root.name))
+    with CampaignRuntime(project, folder) as runtime:
+        assert (runtime.problem.samples is not None) == drawn
+    assert split.samples.exists() == drawn
 
 
 def test_sounds_are_spectrograms(tmp_path: Path) -> None:
