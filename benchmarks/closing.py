@@ -3,8 +3,8 @@
 `python benchmarks/closing.py --data DATA PROJECT ...` reads the finished campaigns of each project,
 whose competitions lie in DATA with their answers. Regret is how much worse a rule's result is on the
 test rows than the best combination that was possible: greedy selection of the same steps on the true
-answers. All are as they were scored, before a refit; in standard errors of the best attempt's
-validation score.
+answers. All are as they were scored, before a refit; in standard errors of the best step's score on the
+test rows.
 """
 
 import argparse
@@ -96,14 +96,18 @@ def outcome(project: ProjectFolder, name: str, data: Path) -> Outcome | str:
     single, best = true.best_single(), max(true.best_possible(), of_last.best_possible())
     clear = not averaged.reason and averaged.gain.difference > CLEAR * averaged.gain.standard_error
     average = of_last.of(averaged)
-    fallback = single if usual.reason else of_last.of(usual)
+    fallback = single if usual.reason or stacked.out_of_fold_rows else of_last.of(usual)
     scores = {
         "best step": single,
         "average, if clearly better": average if clear else single,
         "average, if not expected to lose": single if averaged.reason else average,
         "stack or average, if not expected to lose": fallback if stacked.reason else true.of(stacked),
     }
-    error = made[0].steps[0].score.interval.standard_error
+    first = made[0].steps[0]
+    place = project.campaign(name).work(first.attempt.id).test_submission(first.submitted.step)
+    graded = answers.grade(place).score
+    assert graded is not None
+    error = graded.interval.standard_error
     return Outcome({rule: (best - score) / error for rule, score in scores.items()}, seconds)
 
 

@@ -176,7 +176,7 @@ class Offer(NamedTuple):
 
 
 def offers(state: CampaignState, folder: CampaignFolder) -> list[Offer]:
-    """Return what the grader is asked to blend, one after another until it accepts; none of one step.
+    """Return what the grader is asked to blend, one after another; nothing of one step.
 
     First all steps, if a stack can be learned of some. Then the attempts that ran on all folds, if there
     are at least two, else all steps.
@@ -227,14 +227,17 @@ def _asked(
 
 
 def _judged(made: Sequence[Offer], campaign: Campaign, grader: CampaignGrader) -> BlendJudged:
-    """Return what the grader says of the offers, of the first one that it accepts, else of the last."""
+    """Return what the grader says of the first offer that it accepts, or judges on out-of-fold rows.
+
+    Of the last one if there is none.
+    """
     left = campaign.state.seconds_left()
     if left < _LEAST_SECONDS:
         return BlendJudged(candidates=len(made[0].steps), reason=f"{left:.0f} s are left")
     for offered in made:
         limit = most_seconds(offered.asked, campaign.state)
         report = grader.blend(offered.asked, offered.folds, limit)
-        if not report.reason:
+        if not report.reason or report.out_of_fold_rows:
             break
     found = offered.steps
     judged = BlendJudged(candidates=report.candidates, folds=len(offered.folds))

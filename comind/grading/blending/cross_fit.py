@@ -97,12 +97,8 @@ def fit_blend(  # noqa: PLR0913 - what there is to know of the candidates
     if len(pool.allowed(means[0])) <= 1:
         few = f"no two of {len(tables)} candidates can be refitted in the time left"
         return BlendReport(candidates=len(tables), reason=few)
-    if metric.by_program:
-        begun = clock()
-        pool.score_all(singles_of(pool), row_parts(len(truth), 2, groups)[0])
-        if (seconds := clock() - begun) > _PROGRAM_SECONDS:
-            slow = f"the evaluator takes {seconds:.0f} s for {len(tables)} scores, too long to select by"
-            return BlendReport(candidates=len(tables), reason=slow)
+    if metric.by_program and (slow := _slowness(pool, groups, clock)):
+        return BlendReport(candidates=len(tables), reason=slow)
     try:
         ways = [_selected(pool, groups, most)]
     except (ValueError, SubmissionError) as error:
@@ -128,7 +124,17 @@ def fit_blend(  # noqa: PLR0913 - what there is to know of the candidates
         out_of_fold_rows=final.rows,
         gain=final.gain,
     )
-    return report.model_copy(update={"reason": rejection_reason(report)})
+    why = rejection_reason(report, single=final.weights.is_single)
+    return report.model_copy(update={"reason": why})
+
+
+def _slowness(pool: CandidatePool, groups: np.ndarray | None, clock: Callable[[], float]) -> str:
+    """Return why a program is too slow to select by; empty if it is not."""
+    begun = clock()
+    pool.score_all(singles_of(pool), row_parts(len(pool.truth), 2, groups)[0])
+    if (seconds := clock() - begun) <= _PROGRAM_SECONDS:
+        return ""
+    return f"the evaluator takes {seconds:.0f} s for {pool.size} scores, too long to select by"
 
 
 class _Way(NamedTuple):
@@ -143,7 +149,7 @@ class _Way(NamedTuple):
 
 def _is_accepted(way: _Way) -> bool:
     """Return whether a way is an average or a sum, and not expected to lose."""
-    return len(way.weights.members) > 1 and way.gain.expected_of_combination >= 0
+    return not way.weights.is_single and way.gain.expected_of_combination >= 0
 
 
 def _selected(pool: CandidatePool, groups: np.ndarray | None, most: int) -> _Way:
@@ -230,10 +236,10 @@ def distinct_candidates(
     return list(found), list(found.values())
 
 
-def rejection_reason(report: BlendReport) -> str:
-    """Return why a blend is rejected; empty if it is not expected to lose."""
+def rejection_reason(report: BlendReport, *, single: bool) -> str:
+    """Return why a blend is rejected; empty if it is no single candidate and not expected to lose."""
     assert report.gain is not None
-    if len(report.members) == 1:
+    if single:
         return f"no average of {report.candidates} candidates is better than the best of them"
     if report.gain.expected_of_combination >= 0:
         return ""

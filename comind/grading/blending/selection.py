@@ -71,6 +71,13 @@ class Selection:
         totals = self.weights.sum(axis=1)
         return sorted(np.flatnonzero(totals).tolist(), key=lambda number: (-totals[number], number))
 
+    @property
+    def is_single(self) -> bool:
+        """Whether its predictions are those of one member: of votes, one that no others outvote."""
+        first = self.weights[self.members[0]]
+        outvoted = self.mean == "vote" and bool((2 * first >= self.weights.sum(axis=0)).all())
+        return len(self.members) == 1 or outvoted
+
 
 class Beside(NamedTuple):
     """What candidates keep beside labels."""

@@ -80,7 +80,8 @@ def test_a_blend_is_rejected_only_if_it_loses(one: float, other: float, *, rejec
         Paired(difference=value, standard_error=0.1, interval=Interval(low=-1, high=1))
         for value in (one, other)
     ]
-    said = rejection_reason(BlendReport(candidates=3, members=(0, 1), gain=pooled_gain(gains, [50, 50])))
+    report = BlendReport(candidates=3, members=(0, 1), gain=pooled_gain(gains, [50, 50]))
+    said = rejection_reason(report, single=False)
     assert bool(said) == rejected
     assert ("0.05 worse than the best of them (standard error 0.0707)" in said) == rejected
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from comind.grading.blending.selection import (
     MOST_MEMBERS,
     CandidatePool,
+    Selection,
     greedy_weights,
     select,
     supported_means,
@@ -105,3 +106,21 @@ def test_a_selection_that_has_no_score_takes_the_first() -> None:
     tables = [pd.DataFrame({"t": np.linspace(0, 1, 10) * size}) for size in (1, 0.5)]
     pool = CandidatePool(METRICS["roc-auc"], truth, tables, ["rank"])
     assert select(pool, np.arange(10)).weights.tolist() == [[1], [0]]
+
+
+@pytest.mark.parametrize(
+    ("mean", "weights", "single"),
+    [
+        ("vote", [[2], [1], [1]], True),
+        ("vote", [[1], [1], [0]], True),
+        ("vote", [[1], [1], [1]], False),
+        ("vote", [[2, 1], [1, 2], [0, 0]], False),
+        ("mean", [[2], [1], [0]], False),
+        ("mean", [[0], [1], [0]], True),
+    ],
+)
+def test_votes_of_one_that_no_others_outvote_are_its_own(
+    mean: str, weights: list[list[int]], *, single: bool
+) -> None:
+    """A blend by vote with a member of at least half of the weight is that member."""
+    assert Selection(mean, np.array(weights)).is_single == single
