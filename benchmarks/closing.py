@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from comind.campaign.closing.blend_plan import Offer, offer
+from comind.campaign.closing.blend_plan import Offer, offers
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from comind.competitions.competition_folder import load_competition
 from comind.errors import SubmissionError
-from comind.grading.blending.selection import CandidatePool, Selection, greedy_weights, supported_means
+from comind.grading.blending.selection import CandidatePool, greedy_weights, supported_means
 from comind.grading.grader_port import BlendReport
 from comind.grading.grader_server import SplitGrader
 from comind.grading.true_answers import Answers
@@ -54,11 +54,7 @@ class TrueScores:
 
     def of(self, report: BlendReport) -> float:
         """Return the score of a blend, more is better."""
-        weights = np.zeros((self._pool.size, len(self._pool.targets)))
-        for member, row in zip(report.members, report.weights, strict=True):
-            weights[member] = row
-        offsets = np.broadcast_to(report.offsets, weights.shape[1]) if report.offsets else None
-        return self._pool.score(Selection(report.mean, weights, offsets), self._rows)
+        return self._pool.score(self._pool.selection_of(report), self._rows)
 
     def best_single(self) -> float:
         """Return the score of the step that is best on validation."""
@@ -85,28 +81,29 @@ def outcome(project: ProjectFolder, name: str, data: Path) -> Outcome | str:
     """Return what the rules lose on a campaign, or why nothing can be said."""
     state = read_state(project.campaign(name))
     assert state.split is not None
-    offered = offer(state, project.campaign(name))
-    if len(offered.steps) <= 1:
+    made = offers(state, project.campaign(name))
+    if not made:
         return "fewer than two scored steps"
     grader = SplitGrader(SplitFolder(project.splits / state.split.key))
-    alone = [each._replace(out_of_fold=()) for each in offered.asked]
     begun = time.monotonic()
-    stacked = grader.blend(offered.asked, offered.folds)
+    stacked, usual = (grader.blend(each.asked, each.folds) for each in (made[0], made[-1]))
     seconds = time.monotonic() - begun
-    averaged = grader.blend(alone, offered.folds)
+    averaged = grader.blend([each._replace(out_of_fold=()) for each in made[-1].asked], made[-1].folds)
     if averaged.gain is None or stacked.gain is None:
-        return averaged.reason
+        return averaged.reason or stacked.reason
     answers = Answers.of_test(load_competition(data / state.spec.competition))
-    true = TrueScores(offered, project, name, answers)
-    single, best = true.best_single(), true.best_possible()
+    true, of_last = (TrueScores(each, project, name, answers) for each in (made[0], made[-1]))
+    single, best = true.best_single(), max(true.best_possible(), of_last.best_possible())
     clear = not averaged.reason and averaged.gain.difference > CLEAR * averaged.gain.standard_error
+    average = of_last.of(averaged)
+    fallback = single if usual.reason else of_last.of(usual)
     scores = {
         "best step": single,
-        "average, if clearly better": true.of(averaged) if clear else single,
-        "average, if expected to gain": single if averaged.reason else true.of(averaged),
-        "stack or average, if expected to gain": single if stacked.reason else true.of(stacked),
+        "average, if clearly better": average if clear else single,
+        "average, if not expected to lose": single if averaged.reason else average,
+        "stack or average, if not expected to lose": fallback if stacked.reason else true.of(stacked),
     }
-    error = offered.steps[0].score.interval.standard_error
+    error = made[0].steps[0].score.interval.standard_error
     return Outcome({rule: (best - score) / error for rule, score in scores.items()}, seconds)
 
 
@@ -156,6 +153,10 @@ def report(found: Sequence[Outcome]) -> None:
     errors = table.std(axis=0, ddof=1) / math.sqrt(len(table)) if len(table) > 1 else 0 * table[0]
     cells = [f"{mean:.2f} ± {error:.2f}" for mean, error in zip(table.mean(axis=0), errors, strict=True)]
     print(f"| **mean** | {' | '.join(cells)} | |")
+    apart = table - table[:, [1]]
+    error = apart.std(axis=0, ddof=1) / math.sqrt(len(table)) if len(table) > 1 else 0 * apart[0]
+    for rule, mean, spread in zip(rules, apart.mean(axis=0), error, strict=True):
+        print(f"{rule}: {mean:+.2f} ± {spread:.2f} beside {rules[1]}")
     for one, other in ((table[::2], table[1::2]), (table[1::2], table[::2])):
         if len(one) and len(other):
             best = int(one.mean(axis=0).argmin())

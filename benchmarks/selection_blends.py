@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from benchmarks.selection import COMMON, LONGER_IS_BETTER, MOST_STEPS, SHARED_BY_STEPS
 from comind.grading.blending.cross_fit import fit_blend
-from comind.grading.blending.selection import CandidatePool, Selection, supported_means
+from comind.grading.blending.selection import CandidatePool, supported_means
 from comind.metrics import known_metric
 from comind.metrics.bootstrap import Bootstrap
 from comind.splits.shuffling import validation_size
@@ -163,10 +163,7 @@ def blended(found: World, numbers: list[int], *, folds: bool) -> Blend | None:
     pool = CandidatePool(
         found.metric, found.fresh[0], [found.fresh[1][number] for number in numbers], means
     )
-    weights = np.zeros((len(numbers), 1), dtype=int)
-    for member, weight in zip(report.members, report.weights, strict=True):
-        weights[member] = weight[0]
-    predicted = pool.predict(Selection(report.mean, weights), np.arange(FRESH))
+    predicted = pool.predict(pool.selection_of(report), np.arange(FRESH))
     return Blend([numbers[member] for member in report.members], found.score(found.fresh, predicted))
 
 

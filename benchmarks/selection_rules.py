@@ -17,7 +17,7 @@ import pandas as pd
 from benchmarks.selection import COMMON
 from benchmarks.selection_blends import FRESH, METRICS, TABLES, Maker, World, shown, world
 from comind.grading.blending.cross_fit import OutOfFold, fit_blend
-from comind.grading.blending.selection import CandidatePool, Selection, supported_means
+from comind.grading.blending.selection import CandidatePool, supported_means
 from comind.grading.grader_port import BlendReport
 from comind.splits.shuffling import validation_size
 
@@ -55,11 +55,7 @@ def gains(found: World, report: BlendReport) -> list[float]:
         return [0.0] * len(LEAST)
     tables = [found.fresh[1][number] for number in order]
     pool = CandidatePool(found.metric, found.fresh[0], tables, supported_means(found.metric))
-    weights = np.zeros((len(order), 1))
-    for member, weight in zip(report.members, report.weights, strict=True):
-        weights[member] = weight[0]
-    offsets = np.array(report.offsets) if report.offsets else None
-    predicted = pool.predict(Selection(report.mean, weights, offsets), np.arange(FRESH))
+    predicted = pool.predict(pool.selection_of(report), np.arange(FRESH))
     gained = found.score(found.fresh, predicted) - float(found.true[order[0]])
     estimate, error = report.gain.difference, report.gain.standard_error
     return [gained if estimate > least * error or estimate == least == 0 else 0.0 for least in LEAST]

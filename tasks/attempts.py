@@ -3,6 +3,7 @@
 A retry resumes from the log of the work, so it repeats only what is not recorded.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -92,6 +93,10 @@ class _TaskGrader:
     def sample(self, predictions: Path) -> GradeReport:
         """Score the predictions of a step on the sample."""
         return self._grader.sample(predictions)
+
+    def probabilities(self, files: Sequence[Path]) -> GradeReport:
+        """Check the probabilities beside labels."""
+        return self._grader.probabilities(files)
 
     def check(self, test: Path) -> GradeReport:
         """Validate the schema of a test submission."""

@@ -106,11 +106,7 @@ def _check_work(folder: CampaignFolder, state: CampaignState) -> Iterator[str]:
 
 def _check_submission(folder: CampaignFolder, work_id: str, submitted: Submitted) -> Iterator[str]:
     work = folder.work(work_id)
-    for path, sha256 in (
-        (work.validation_submission(submitted.step), submitted.validation_sha256),
-        (work.test_submission(submitted.step), submitted.test_sha256),
-        (work.out_of_fold(submitted.step), submitted.out_of_fold_sha256),
-    ):
+    for path, sha256 in work.files_of(submitted):
         if path.is_file() and hash_file(path) != sha256:
             yield f"{path} is not what was graded"
 

@@ -109,6 +109,7 @@ def task_of(problem: Problem, seed: int) -> Task:
         answer_kind=problem.answer_kind.value,
         seed=seed,
         positive_class=problem.positive_class,
+        probabilities=str(problem.probability_form or ""),
         **problem.traits.model_dump(exclude={"means"}),
     )
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.log.outcome import CellTiming, CodeOutcome
 from comind.campaign.log.work_items import Attempt
 from comind.domain.facts import Fact, FactSheet
 from comind.grading.grader_port import ScoreBreakdown
@@ -34,7 +33,7 @@ def measured_facts(state: CampaignState) -> FactSheet:
 def _of_baseline(attempt: Attempt) -> Iterator[Fact]:
     """Yield seconds and score of the baseline, and its error by part."""
     outcome = attempt.outcome
-    timing = _best_timing(outcome)
+    timing = outcome.timing if outcome is not None else None
     if outcome is None or timing is None:
         return
     models = ", ".join(f"{name} {_seconds(took)}" for name, took in timing.of_models.items())
@@ -60,7 +59,7 @@ def _preparation(state: CampaignState) -> Iterator[Fact]:
 def _of_attempt(attempt: Attempt, folds: int, *, best: bool) -> Iterator[Fact]:
     """Yield what the best step of an attempt took; of the best attempt also its score by part."""
     outcome = attempt.outcome
-    timing = _best_timing(outcome)
+    timing = outcome.timing if outcome is not None else None
     if outcome is None or timing is None:
         return
     total, whole = outcome.code_seconds, ""
@@ -76,14 +75,6 @@ def _of_attempt(attempt: Attempt, folds: int, *, best: bool) -> Iterator[Fact]:
     if best:
         for parts in outcome.parts:
             yield Fact(text=f"The best score {_by(parts)}", source=attempt.id)
-
-
-def _best_timing(outcome: CodeOutcome | None) -> CellTiming | None:
-    """Return what the step took whose submission is the attempt's."""
-    if outcome is None or outcome.submitted is None:
-        return None
-    step = outcome.submitted.step
-    return next((each for each in outcome.timings if each.step == step), None)
 
 
 def _by(parts: ScoreBreakdown) -> str:

@@ -4,7 +4,7 @@ import json
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,8 +27,9 @@ from comind.campaign.log.outcome import (
 )
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_events import MONITOR_ROLE, WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
-from comind.campaign.log.work_state import AttemptState
-from comind.campaign.script.cells import ran_part
+from comind.campaign.log.work_state import AttemptState, CellRun
+from comind.campaign.script.cells import cells_of, only_defines, ran_part
+from comind.campaign.script.derive import needed_parts
 from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.campaign.work.endpoint import ModelEndpoint, interrupted_replies
 from comind.campaign.work.hand_in import FilesHandedIn, HandIn
@@ -216,8 +217,10 @@ def _run_baseline(
 
 def _ports(work: Code, folder: WorkFolder, recorder: Recorder, dependencies: Dependencies) -> Ports:
     """Return the ports of an attempt: with a monitor and neighbours only if a model writes its cells."""
-    open_session = partial(dependencies.open_session, work, folder)
-    ports = Ports(open_session, dependencies.grader, hand_in=dependencies.hand_in)
+    open_session, hand_in = partial(dependencies.open_session, work, folder), dependencies.hand_in
+    if work.is_closing and isinstance(hand_in, FilesHandedIn):
+        hand_in = replace(hand_in, sample=False)  # its models may have seen the validation labels
+    ports = Ports(open_session, dependencies.grader, hand_in=hand_in)
     if not (work.is_closing or work.is_attempt_0):
         ports = ports._replace(evaluations=dependencies.ledger.evaluations)
     if work.is_platform_work:
@@ -279,6 +282,10 @@ def _code_outcome(
     state = context.state
     cells = state.program_of(state.best_cell) if state.best_cell else []  # some may have failed
     ran = {cell.number: ran_part(cell.code, cell.result) for cell in cells if cell.result}
+    on_sample = _needed_on_sample(state, cells)
+    ran |= on_sample
+    idle = {number for number, code in on_sample.items() if only_defines(code)}
+    took = [cell.result.seconds for cell in cells if cell.result and cell.number not in idle]
     if cells and not ran[cells[-1].number].strip():
         ran[cells[-1].number] = cells[-1].code  # it submitted, at whatever line it failed
     out_of_fold = cells[-1].out_of_fold if cells else None
@@ -287,7 +294,7 @@ def _code_outcome(
         submitted=state.best,
         out_of_fold=out_of_fold.score if out_of_fold else None,
         code="\n\n".join(code for code in ran.values() if code.strip()),
-        code_seconds=round(sum(cell.result.seconds for cell in cells if cell.result), 3),
+        code_seconds=round(sum(took), 3),
         last=_last_execution(state),
         steps=state.steps,
         cells=_summaries(state, ran)[-_SUMMARIES_KEPT:],
@@ -301,6 +308,13 @@ def _code_outcome(
         failure=failure or (None if state.best else _why_nothing(context)),
         spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),
     )
+
+
+def _needed_on_sample(state: AttemptState, cells: Sequence[CellRun]) -> dict[int, str]:
+    """Return what the best submission needs of the steps on the sample among its `cells`, by number."""
+    best, found = state.best_cell, [cell for cell in cells if cell.sample is not None]
+    parts = needed_parts(cells_of(state.cells, best.step)) if best is not None and found else {}
+    return {cell.number: parts.get(cell.step, "") for cell in found}
 
 
 def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary, ...]:

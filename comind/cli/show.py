@@ -111,7 +111,7 @@ def _cell_text(cell: dict[str, Any]) -> str:
     took = "" if cell["seconds"] is None else f" {cell['seconds']:.1f} s"
     on_sample = f"sample {cell['sample_score']}" if cell["sample_score"] else ""
     found = cell["score"] or on_sample or cell["refused"] or cell["error"] or ""
-    found += " (uses rows of the sample)" if cell["score"] and cell["uses_sample"] else ""
+    found += " (depends on rows of the sample)" if cell["score"] and cell["uses_sample"] else ""
     found += f", rejected {cell['rejected']}" if cell["rejected"] else ""
     goal = one_line(cell["goal"], _RESULT)
     return f"step {cell['step']}  {cell['status']}{took}  {goal}{f'  {found}' if found else ''}"

@@ -60,6 +60,10 @@ class Spelling:
             for label in self.known:
                 self._by_fold.setdefault("1" if label == positive else "0", label)
 
+    def __str__(self) -> str:
+        """Return the classes in words, the first of many."""
+        return ", ".join(sorted(self.known)[:_SHOWN]) + ", ..." * (len(self.known) > _SHOWN)
+
     def match(self, column: "pd.Series[str]") -> "pd.Series[str]":
         """Return labels in the spelling of train.csv; those of no class stay as they are.
 
@@ -103,9 +107,8 @@ class Spelling:
             ValueError: none is, as in another language or coding.
         """
         if len(labels) and not labels.isin(self.known).any():
-            classes = ", ".join(sorted(self.known)[:_SHOWN]) + ", ..." * (len(self.known) > _SHOWN)
             raise ValueError(
-                f"no label is a class of train.csv, such as {labels.iloc[0]!r}; they are {classes}"
+                f"no label is a class of train.csv, such as {labels.iloc[0]!r}; they are {self}"
             )
 
 

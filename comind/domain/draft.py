@@ -91,9 +91,13 @@ class Blend(Value):
     gain: Paired
     """Over the best single submission, on held-out rows."""
     offsets: tuple[float, ...] = Field(default=(), exclude_if=lambda offsets: not offsets)
-    """What is added to a weighted sum, once or for each target column; empty for an average."""
+    """What is added to a weighted sum, for each target column, or what decides between labels."""
+    labels: tuple[str, ...] = Field(default=(), exclude_if=lambda labels: not labels)
+    """The labels whose probabilities, or numbers before rounding, are averaged."""
+    stacked: bool = Field(default=False, exclude_if=lambda stacked: not stacked)
+    """Whether the weights were learned on out-of-fold predictions for rows of train.csv."""
     out_of_fold_rows: int = Field(default=0, exclude_if=lambda rows: not rows)
-    """Rows of train.csv on which the weights of a stack were learned; 0 for other blends."""
+    """Rows of train.csv on which it was judged besides."""
 
     @property
     def seconds(self) -> float:
@@ -101,5 +105,5 @@ class Blend(Value):
         return sum(each.seconds for each in self.members)
 
     def __str__(self) -> str:
-        learned = f", learned on {self.out_of_fold_rows} rows" if self.out_of_fold_rows else ""
+        learned = ", learned on out-of-fold predictions" if self.stacked else ""
         return f"{self.mean} of {', '.join(map(str, self.members))}{learned}"

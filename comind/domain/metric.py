@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from enum import StrEnum
 from functools import total_ordering
 from statistics import NormalDist, median
 from typing import Literal, Self
@@ -11,6 +12,7 @@ from pydantic import field_validator, model_validator
 from comind.domain.value import Value
 
 _BLOM = 0.375
+_PRIOR_GAIN = 0.5  # standard errors
 _SHARE = 10
 _BOUNDS = 5  # bounds of an interval are rounded as if the standard error were so many times as large
 _DIGITS, _DIGITS_WITHOUT_ERROR = 5, 3  # significant
@@ -33,6 +35,13 @@ def rounded(value: float, error: float) -> float:
     return float(f"{round(value / unit) * unit:.{_DIGITS}g}")
 
 
+class ProbabilityForm(StrEnum):
+    """Columns of the files of probabilities that attempts keep beside labels, besides the ids."""
+
+    CLASSES = "classes"  # one for each class of train.csv, named by it, with its probability
+    NUMBER = "number"  # the target column, with the number before it is rounded to an ordered label
+
+
 class MetricTraits(Value):
     """Properties of a metric that training, constants and blends depend on."""
 
@@ -52,6 +61,17 @@ class MetricTraits(Value):
     """What of two texts is compared: their edit distance, their words, or whether they are equal."""
     means: tuple[str, ...] = ("mean",)
     """The averages that suit a blend (`comind/grading/blending/averaging.py`)."""
+
+    def probability_form(self, targets: int) -> ProbabilityForm | None:
+        """Return the form of probabilities beside so many columns of labels; None where none are kept.
+
+        They are kept for one column of labels that are averaged by rounding or by vote.
+        """
+        if targets != 1:
+            return None
+        if "rounded" in self.means:
+            return ProbabilityForm.NUMBER
+        return ProbabilityForm.CLASSES if "vote" in self.means else None
 
 
 @total_ordering
@@ -138,6 +158,16 @@ class Paired(Value):
         """Difference and standard error in the digits that agents see."""
         error = self.standard_error
         return rounded(self.difference, error), rounded(error, error)
+
+    @property
+    def expected_of_combination(self) -> float:
+        """The true gain that is expected of a combination whose gain over its best member this is.
+
+        The mean of this, as measured, and of what combinations gain before anything is measured: half a
+        standard error, with a spread of one (posterior of normal values). So a tie is won by the
+        combination; simulations are in `docs/design/0013-pick-rules.md`.
+        """
+        return (self.difference + _PRIOR_GAIN * self.standard_error) / 2
 
     @property
     def tie(self) -> bool:

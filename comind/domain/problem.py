@@ -6,18 +6,21 @@ from pydantic import Field
 
 from comind.domain.competition import ProgramLimits
 from comind.domain.image import Image
-from comind.domain.metric import MetricTraits
+from comind.domain.metric import MetricTraits, ProbabilityForm
 from comind.domain.value import Name, Value
 
 __all__ = [
     "ENDPOINT_AT",
     "FITTED_AT",
     "FOLDS_AT",
+    "OUT_OF_FOLD_PROBABILITIES",
     "PROGRAM",
     "ROW_FILES_AT",
     "ROW_PARTS",
     "SAMPLE_AT",
     "SOLVE",
+    "TEST_PROBABILITIES",
+    "VALIDATION_PROBABILITIES",
     "AnswerKind",
     "DataShape",
     "Problem",
@@ -38,6 +41,10 @@ SOLVE = "solve"
 """The function that a submitted program defines, with the fields of an instance as named arguments."""
 PROGRAM = "solver.py"
 """Name of a submitted program."""
+VALIDATION_PROBABILITIES = "validation_probabilities.csv"
+TEST_PROBABILITIES = "test_probabilities.csv"
+OUT_OF_FOLD_PROBABILITIES = "out_of_fold_probabilities.csv"
+"""Names of the files that a cell may write beside labels, in a `ProbabilityForm`."""
 ROW_PARTS = ("train", "validation", "test")
 """The tables that attempts read, by the names of their files."""
 
@@ -124,3 +131,8 @@ class Problem(Task):
     def folder(self) -> str:
         """Folder of the data, relative to an attempt's working directory."""
         return f"input/{self.competition}"
+
+    @property
+    def probability_form(self) -> ProbabilityForm | None:
+        """The form of probabilities beside labels; None where none are kept."""
+        return self.traits.probability_form(len(self.target_columns))

@@ -54,6 +54,8 @@ class BlendCandidate(NamedTuple):
     """Those of its runs on further folds, in the order of the request."""
     out_of_fold: tuple[Path, ...] = ()
     """Files with its predictions for rows of train.csv, by models that were not fitted on them."""
+    beside: tuple[Path, ...] = ()
+    """Its probabilities for validation.csv, and for rows of train.csv where it has some."""
     seconds: float = 0.0
     """Running time of its program."""
 
@@ -80,9 +82,13 @@ class BlendReport(Value):
     weights: tuple[tuple[int | float, ...], ...] = ()
     """For each member: one weight for all target columns, or one for each; integers of an average."""
     offsets: tuple[float, ...] = ()
-    """What is added to a weighted sum, once or for each target column; empty for an average."""
+    """What is added to a weighted sum, for each target column, or what decides between labels."""
+    labels: tuple[str, ...] = ()
+    """The labels of what is averaged, if that is kept beside them."""
+    stacked: bool = False
+    """Whether the weights were learned on out-of-fold rows."""
     out_of_fold_rows: int = 0
-    """Rows of train.csv that the weights were learned on; 0 if they were selected on validation rows."""
+    """Rows of train.csv that the blend was judged on besides."""
     gain: Paired | None = None
     """Gain over the best single submission, on rows that neither was selected on."""
 
@@ -126,6 +132,13 @@ class Grader(Protocol):
         """Score predictions for validation rows of a step on the sample; the report has no parts.
 
         Invalid predictions yield a report, not an error.
+        """
+        ...
+
+    def probabilities(self, files: Sequence[Path]) -> GradeReport:
+        """Check the probabilities beside labels of one step, in files of their usual names.
+
+        The report has no score.
         """
         ...
 

@@ -47,6 +47,9 @@ class _FoldGrader:
     def sample(self, predictions: Path) -> GradeReport:
         return _graded(self._request("sample", predictions, fold=self._fold))
 
+    def probabilities(self, files: Sequence[Path]) -> GradeReport:
+        return _graded(self._request("probabilities", *files, fold=self._fold))
+
     def check(self, test: Path) -> GradeReport:
         return _graded(self._request("check", test, fold=self._fold))
 
@@ -92,13 +95,16 @@ class GraderProcess(_FoldGrader):
         for number in folds:
             make_fold(SplitFolder(self._split), number)
         files = (
-            path for each in candidates for path in (each.validation, *each.folds, *each.out_of_fold)
+            path
+            for each in candidates
+            for path in (each.validation, *each.folds, *each.out_of_fold, *each.beside)
         )
         answer = self.request(
             "blend",
             *files,
             folds=list(folds),
-            out_of_fold=[len(each.out_of_fold) for each in candidates],
+            others=[len(each.out_of_fold) for each in candidates],
+            beside=[len(each.beside) for each in candidates],
             seconds=[each.seconds for each in candidates],
             most_seconds=None if math.isinf(most_seconds) else most_seconds,
         )

@@ -7,6 +7,7 @@ listens on a Unix socket. Requests and answers are JSON objects, one a line:
     {"grade": [VALIDATION, TEST]}     report with the score of the first, if both are valid
     {"out_of_fold": [PREDICTIONS]}    report with the score over the predicted rows of train.csv
     {"sample": [PREDICTIONS]}         report with the score of a step on the sample, without parts
+    {"probabilities": [FILE, ...]}    report without a score on probabilities beside labels, by file name
     {"check": [TEST]}                 report without a score
     {"compare": [ONE, OTHER]}         paired comparison of two validation submissions
     {"blend": [BEST, ...]}            best weighted average of validation submissions, or why none
@@ -16,7 +17,8 @@ listens on a Unix socket. Requests and answers are JSON objects, one a line:
 
 `"fold": NUMBER` selects an existing fold of the split. With `"folds": [NUMBER, ...]`, "blend" lists each
 candidate's submission for validation.csv, then those for each fold, then its files with out-of-fold
-predictions, whose number is in `"out_of_fold"`; `"seconds"` are those of each candidate's program, and
+predictions, whose number is in `"others"`, then those that are kept beside labels, whose number is in
+`"beside"`; `"seconds"` are those of each candidate's program, and
 `"most_seconds"` those that the members may take. Labels are read once, those of folds on first use by a
 worker; nothing is written.
 
@@ -34,9 +36,13 @@ from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from comind.domain.metric import Paired
+from comind.domain.problem import TEST_PROBABILITIES, VALIDATION_PROBABILITIES
 from comind.domain.value import Value
 from comind.errors import CompetitionError, DiskError, GraderError, SubmissionError, UsageError
+from comind.grading.blending.cross_fit import KeptBeside, OutOfFold
 from comind.grading.blending.selection import Costs
 from comind.grading.coded_submissions import find_coded
 from comind.grading.grader_port import (
@@ -47,6 +53,7 @@ from comind.grading.grader_port import (
     GradeReport,
 )
 from comind.grading.out_of_fold import OutOfFoldScorer
+from comind.grading.probability_files import ProbabilityFiles
 from comind.grading.score_breakdown import Blocks, blocks_of, break_down
 from comind.grading.submission_schema import SubmissionSchema
 from comind.grading.true_answers import Answers, select_blend
@@ -90,6 +97,11 @@ class SplitGrader:
         """The labels of train.csv; loaded on first use, as few requests need them."""
         return OutOfFoldScorer(self._folder, self._metric)
 
+    @cached_property
+    def _probability_files(self) -> ProbabilityFiles:
+        """The reader of probabilities; created on first use, as it reads train.csv."""
+        return ProbabilityFiles.of(self._folder, self._metric)
+
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Score a validation submission and check the test submission of the same step."""
         report = self._score(validation)
@@ -116,6 +128,25 @@ class SplitGrader:
             return self._train.score(predictions)
         except CompetitionError as error:
             return GradeReport(valid=False, message=str(error))
+
+    def probabilities(self, files: Sequence[Path]) -> GradeReport:
+        """Check the probabilities beside labels of one step, in files of their usual names."""
+        rows = {
+            VALIDATION_PROBABILITIES: self._validation.schema.keys,
+            TEST_PROBABILITIES: self._test.keys,
+        }
+        try:
+            for file in files:
+                if file.name in rows:
+                    self._probability_files.read(file, rows[file.name])
+                else:
+                    self._probability_files.read_out_of_fold(file, self._train.keys)
+        except (SubmissionError, CompetitionError) as error:
+            return GradeReport(valid=False, message=str(error))
+        missing = [name for name in rows if all(file.name != name for file in files)]
+        if missing:
+            return GradeReport(valid=False, message=f"{missing[0]} was not written with them")
+        return GradeReport(valid=True)
 
     def check(self, test: Path) -> GradeReport:
         """Validate a test submission without scoring it."""
@@ -146,12 +177,31 @@ class SplitGrader:
         """Select the best weighted average of candidates, given best first, or learn a stack of them."""
         sheets = [self._validation, *(self.fold(number)._validation for number in folds)]  # noqa: SLF001 - ours
         files = zip(*((each.validation, *each.folds) for each in candidates), strict=True)
-        rows = None
-        if any(each.out_of_fold for each in candidates) and not self._metric.by_program:
-            apart = [sheet.schema.keys for sheet in sheets[1:]]
-            rows = self._train.together([each.out_of_fold for each in candidates], apart)
+        others = [each.out_of_fold for each in candidates]
+        rows = None if self._metric.by_program or not any(others) else self._train.together(others)
+        beside = None
+        if any(each.beside for each in candidates) and not folds:
+            beside, rows = self._beside(candidates, rows)
         costs = Costs([each.seconds for each in candidates], most_seconds)
-        return select_blend([*zip(sheets, files, strict=True)], rows, costs)
+        return select_blend([*zip(sheets, files, strict=True)], rows, beside, costs)
+
+    def _beside(
+        self, candidates: Sequence[BlendCandidate], rows: OutOfFold | None
+    ) -> tuple[KeptBeside, OutOfFold | None]:
+        """Return what candidates keep beside labels, and the out-of-fold rows with theirs."""
+        reader, keys = self._probability_files, self._validation.schema.keys
+        tables, others = {}, {}
+        for number, each in enumerate(candidates):
+            if each.beside:
+                tables[number] = reader.read(each.beside[0], keys)
+            if rows is not None and rows.rows is not None and each.beside[1:]:
+                places, table = reader.read_out_of_fold(each.beside[1], self._train.keys)
+                if np.isin(rows.rows, places).all():
+                    others[number] = table.set_index(places).loc[rows.rows].reset_index(drop=True)
+        classes = reader.spelling is not None
+        labels = reader.columns if classes else self._train.numbers
+        kept = KeptBeside("probability" if classes else "number", labels, tables)
+        return kept, rows if rows is None else rows._replace(beside=others)
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:
         """Return the pairwise correlations of the errors of validation submissions."""
@@ -176,7 +226,8 @@ def _blend(
     grader: SplitGrader,
     *files: Path,
     folds: Sequence[int],
-    out_of_fold: Sequence[int],
+    others: Sequence[int],
+    beside: Sequence[int],
     seconds: Sequence[float],
     most_seconds: float | None,
 ) -> BlendReport:
@@ -186,9 +237,10 @@ def _blend(
             next(following),
             tuple(islice(following, len(folds))),
             tuple(islice(following, count)),
+            tuple(islice(following, kept)),
             took,
         )
-        for count, took in zip(out_of_fold, seconds, strict=True)
+        for count, kept, took in zip(others, beside, seconds, strict=True)
     ]
     return grader.blend(candidates, folds, math.inf if most_seconds is None else most_seconds)
 
@@ -197,6 +249,7 @@ _VERBS: dict[str, Callable[..., Value]] = {
     "grade": lambda grader, *files: grader.grade(*files),
     "out_of_fold": lambda grader, *files: grader.out_of_fold(*files),
     "sample": lambda grader, *files: grader.sample(*files),
+    "probabilities": lambda grader, *files: grader.probabilities(files),
     "check": lambda grader, *files: grader.check(*files),
     "compare": lambda grader, *files: grader.compare(*files),
     "blend": _blend,
@@ -204,6 +257,7 @@ _VERBS: dict[str, Callable[..., Value]] = {
     "coded": lambda grader, *files: grader.coded([*zip(files[::2], files[1::2], strict=True)]),
 }
 """What answers the requests of these names, given a `SplitGrader` and files."""
+_OF_BLENDS = ("folds", "others", "beside", "seconds", "most_seconds")
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -229,7 +283,7 @@ def _grade(grader: SplitGrader, line: bytes) -> bytes:
     try:
         request = json.loads(line)
         grader = grader.fold(request.get("fold", 0))
-        more = {name: request[name] for name in ("folds",) if name in request}
+        more = {name: request[name] for name in _OF_BLENDS if name in request}
         [(verb, names)] = ((each, request[each]) for each in _VERBS if each in request)
         answer = _VERBS[verb](grader, *map(Path, names), **more)
         return answer.model_dump_json().encode()

@@ -10,17 +10,19 @@ from comind.competitions.data import is_one_hot, target_values
 from comind.competitions.label_spelling import label_spellings
 from comind.competitions.submission_table import ExpectedSize, one_row_per_id, read_submission
 from comind.errors import CompetitionError, GraderError, SubmissionError
-from comind.grading.blending.cross_fit import OutOfFold
+from comind.grading.blending.cross_fit import OutOfFold, most_candidates
 from comind.grading.grader_port import GradeReport
 from comind.grading.submission_schema import SubmissionSchema
 from comind.grading.true_answers import Answers
 from comind.metrics import Metric
 from comind.splits.grouping import row_groups
 from comind.splits.split_folder import SplitFolder
-from comind.tables.csv_tables import read_header, reject_columns, row_keys
+from comind.tables.csv_tables import check_train_keys, read_header, reject_columns, row_keys
 
 _LEAST_ROWS = 2
-_SHARE = 0.5  # of the rows that earlier candidates have in common, which the next one has to have, too
+_SHARE = 1 / 3  # of the rows that earlier candidates have in common, which the next one has to have, too
+_DRAWN = 20_000  # rows, of which a stack is learned on fewer
+_SEED = 20261129
 
 
 class OutOfFoldScorer:
@@ -44,8 +46,9 @@ class OutOfFoldScorer:
         self._ids = list(split.id_columns)
         self._train_ids = list(split.train_id_columns)
         self._targets = list(split.target_columns)
-        self._keys = row_keys(rows, self._train_ids)
-        self._size = ExpectedSize.of(self._keys, self._targets, metric.answer_kind)
+        self.keys = row_keys(rows, self._train_ids)
+        """The keys of the rows of train.csv."""
+        self._size = ExpectedSize.of(self.keys, self._targets, metric.answer_kind)
         shape = split.label_columns, split.target_columns
         one_hot = is_one_hot(rows, *shape, split.answer_kind)
         truth = target_values(rows, *shape, one_hot=one_hot).astype(str)
@@ -76,30 +79,32 @@ class OutOfFoldScorer:
         reason = f"the evaluator does not score these rows of train.csv: {report.message}"
         return GradeReport(valid=False, message=reason)
 
-    def together(
-        self, candidates: Sequence[Sequence[Path]], apart: Sequence[pd.Index]
-    ) -> OutOfFold | None:
+    def together(self, candidates: Sequence[Sequence[Path]]) -> OutOfFold | None:
         """Return the rows that candidates have in common, with their predictions; None without any.
 
-        Args:
-            candidates: the files of each, of which none predicts a row twice; the best first, some with
-                none. One that has less than half of the rows that those before have is left out.
-            apart: keys of rows that are left out.
+        Of large tables some rows are drawn. `candidates` are the files of each, of which none predicts a
+        row twice; the best first, some with none. One that has less than a third of the rows that those
+        taken before have is left out; the first is the one with most rows.
 
         Raises:
             SubmissionError: a file is invalid.
         """
-        left_out = np.unique([place for keys in apart for place in self._keys.get_indexer(keys)])
+        drawn = np.arange(len(self.keys))
+        if len(drawn) > _DRAWN:
+            drawn = np.random.default_rng(_SEED).choice(drawn, _DRAWN, replace=False)
         tables: dict[int, pd.DataFrame] = {}
-        common: np.ndarray | None = None
         for number, paths in enumerate(candidates):
-            if not paths:
-                continue
-            table = pd.concat([part.set_index(rows) for rows, part in map(self._read, paths)])
-            rows = np.setdiff1d(table.index, left_out)
-            shared = rows if common is None else np.intersect1d(common, rows)
+            if paths and len(tables) < most_candidates(self._metric, len(drawn) * len(self._targets)):
+                table = pd.concat([part.set_index(rows) for rows, part in map(self._read, paths)])
+                tables[number] = table[table.index.isin(drawn)]
+        common: np.ndarray | None = None
+        for number in sorted(tables, key=lambda each: (-len(tables[each]), each)):
+            rows = tables[number].index.to_numpy()
+            shared = np.sort(rows) if common is None else np.intersect1d(common, rows)
             if common is None or len(shared) >= _SHARE * len(common):
-                tables[number], common = table, shared
+                common = shared
+            else:
+                del tables[number]
         if common is None or not len(common):
             return None
         answers = self._answers(common, next(iter(tables.values())).loc[common])
@@ -107,7 +112,13 @@ class OutOfFoldScorer:
             number: answers.schema.parse(table.loc[common].reset_index(drop=True))
             for number, table in tables.items()
         }
-        return OutOfFold(answers.truth, parsed, answers.groups)
+        return OutOfFold(answers.truth, parsed, answers.groups, common)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The labels of train.csv, which are whole numbers, ascending."""
+        known = pd.to_numeric(self._truth[self._targets[0]], errors="coerce").dropna()
+        return tuple(str(int(value)) for value in sorted(set(known)))
 
     def _answers(self, rows: np.ndarray, table: pd.DataFrame) -> Answers:
         """Return the true values of the rows at these positions, which a table predicts."""
@@ -123,7 +134,7 @@ class OutOfFoldScorer:
             SubmissionError: wrong columns, an unknown or repeated id, or fewer than 2 rows.
         """
         table = self._predicted(path)
-        order = self._keys.get_indexer(row_keys(table, self._ids))
+        order = self.keys.get_indexer(row_keys(table, self._ids))
         by_place = np.argsort(order)  # some metrics, and the last digit of others, depend on the order
         return order[by_place], table.iloc[by_place].reset_index(drop=True)
 
@@ -143,14 +154,7 @@ class OutOfFoldScorer:
         if not self._metric.answer_kind.may_be_blank:
             blank = table[self._targets].apply(lambda cells: cells.str.strip() == "").any(axis="columns")
             table = table[~blank]
-        keys = row_keys(table, self._ids)
-        if keys.has_duplicates:
-            raise SubmissionError(f"the id {keys[keys.duplicated()][0]!r} appears twice")
-        unknown = keys[~keys.isin(self._keys)]
-        if len(unknown):
-            raise SubmissionError(
-                f"{len(unknown)} of its ids are not in train.csv, for instance {unknown[0]!r}"
-            )
+        check_train_keys(row_keys(table, self._ids), self.keys)
         if len(table) < _LEAST_ROWS:
             raise SubmissionError(f"it predicts {len(table)} rows, too few to score")
         return table.reset_index(drop=True)

@@ -15,7 +15,7 @@ from comind.competitions.submission_table import one_row_per_id
 from comind.domain.competition import Competition
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, SubmissionError
-from comind.grading.blending.cross_fit import OutOfFold, fit_blend
+from comind.grading.blending.cross_fit import KeptBeside, OutOfFold, fit_blend
 from comind.grading.blending.error_correlation import error_correlations
 from comind.grading.blending.selection import FREE, Costs
 from comind.grading.grader_port import BlendReport, ErrorReport, GradeReport, ScoreBreakdown
@@ -191,6 +191,7 @@ class Answers:
 def select_blend(
     parts: Sequence[tuple[Answers, Sequence[Path]]],
     out_of_fold: OutOfFold | None = None,
+    beside: KeptBeside | None = None,
     costs: Costs = FREE,
 ) -> BlendReport:
     """Select the best weighted average of candidates over the rows of all parts together, or a stack.
@@ -199,6 +200,7 @@ def select_blend(
         parts: a scorer for some rows, with each candidate's submission for these rows; candidates are
             in the same order in all parts, best first.
         out_of_fold: further rows, on which a stack is learned.
+        beside: what candidates keep beside labels, for the rows of a single part.
         costs: what the members' programs may take.
 
     Raises:
@@ -214,7 +216,9 @@ def select_blend(
         for paths in zip(*(paths for _, paths in parts), strict=True)
     )
     groups = _joined([sheet.groups for sheet in sheets])
-    report = fit_blend(first.metric, truth, predictions, groups, out_of_fold=out_of_fold, costs=costs)
+    report = fit_blend(
+        first.metric, truth, predictions, groups, out_of_fold=out_of_fold, beside=beside, costs=costs
+    )
     columns = {"ids": tuple(first.schema.ids), "targets": tuple(first.schema.targets)}
     return report.model_copy(update=columns)
 

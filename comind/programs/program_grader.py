@@ -30,7 +30,7 @@ from comind.system.plurals import quantity
 from comind.system.syntax import defined_functions
 
 _NOT_AVERAGED = "programs cannot be averaged"
-_NO_ROWS = "a program predicts no rows, so there are no out-of-fold predictions"
+_NO_ROWS = "a program predicts no rows, so there is nothing beside it"
 _NO_SAMPLE = "a program predicts no rows, so there are no steps on a sample"
 _SHOWN = 64  # development instances listed in a report
 _running = threading.Lock()
@@ -77,6 +77,10 @@ class ProgramGrader:
     def sample(self, predictions: Path) -> GradeReport:  # noqa: ARG002 - of a grader
         """Report that there are none."""
         return GradeReport(valid=False, message=_NO_SAMPLE)
+
+    def probabilities(self, files: Sequence[Path]) -> GradeReport:  # noqa: ARG002 - of a grader
+        """Report that there are none."""
+        return GradeReport(valid=False, message=_NO_ROWS)
 
     def compare(self, one: Path, other: Path) -> Paired:
         """Compare two programs instance by instance; positive if the first one is better."""

@@ -17,7 +17,7 @@ from comind.splits.split_folder import Split
 from comind.tables.csv_tables import Mask, read_table, write_table
 
 _ROWS = 2_000
-_MOST, _LEAST = 10, 50  # one of so many rows
+_MOST, _LEAST = 10, 50  # one of so many rows is wanted
 _LEAST_ROWS = 300  # of a sample, without which there is none
 _FACTOR = 2  # by which a part by the rule may be larger or smaller than wanted
 _SEED = 2_000  # added to the split's, so that the sample is independent of validation rows and folds
@@ -31,7 +31,8 @@ def count_sample(public: Path, split: Split) -> int:
     """
     if split.train_rows // _MOST < _LEAST_ROWS:
         return 0
-    return int(_sample_of(read_rule_columns(public, split), split).sum())
+    rows = int(_sample_of(read_rule_columns(public, split), split).sum())
+    return rows if rows >= _LEAST_ROWS else 0
 
 
 def write_sample(public: Path, split: Split, target: Path) -> None:
@@ -46,9 +47,11 @@ def write_sample(public: Path, split: Split, target: Path) -> None:
 
 
 def _sample_of(train: pd.DataFrame, split: Split) -> Mask:
-    """Return which rows are in the sample: about 2,000, but at most a tenth and at least a fiftieth.
+    """Return which rows are in the sample.
 
-    Stratified ones have a row of each class, unless there are too many classes for that.
+    Wanted are 2,000, but at most a tenth and at least a fiftieth; whole groups, equal times and rare
+    classes may make it half or twice as many. Stratified ones have a row of each class, unless there are
+    too many classes for that.
     """
     rows = len(train)
     wanted = max(1, rows // _LEAST, min(rows // _MOST, _ROWS))

@@ -189,6 +189,21 @@ def check_row_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
         )
 
 
+def check_train_keys(found: pd.Index, train: pd.Index) -> None:
+    """Check that each key occurs once and is one of train.csv.
+
+    Raises:
+        SubmissionError: a key is duplicated, or is not in train.csv.
+    """
+    if found.has_duplicates:
+        raise SubmissionError(f"the id {found[found.duplicated()][0]!r} appears twice")
+    unknown = found[~found.isin(train)]
+    if len(unknown):
+        raise SubmissionError(
+            f"{len(unknown)} of its ids are not in train.csv, for instance {unknown[0]!r}"
+        )
+
+
 def _header(lines: Iterator[list[str]]) -> list[str]:
     """Return the cells of the first non-blank line."""
     return next(line for line in lines if "".join(line).strip())

@@ -118,7 +118,7 @@ class CampaignRuntime:
     @cached_property
     def grader(self) -> CampaignGrader:
         """The process that holds the validation labels, or what runs the programs of graders."""
-        if isinstance(self.hand_in, ProgramHandedIn):
+        if self.split.program is not None:
             return self._program_grader
         if self.split_folder.read().generated:
             return GeneratedGrader(self.split_folder, choose_sandbox(self.spec.sandbox, own_code=False))
@@ -134,7 +134,10 @@ class CampaignRuntime:
     def hand_in(self) -> HandIn:
         """What cells hand in: predictions or, where rows are instances, a program."""
         if self.split.program is None:
-            return FilesHandedIn(sample=self.split.sample_rows > 0)
+            return FilesHandedIn(
+                sample=self.split.sample_rows > 0,
+                probabilities=self.problem.probability_form is not None,
+            )
         return ProgramHandedIn(self._program_grader.try_out)
 
     @cached_property

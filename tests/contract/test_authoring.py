@@ -21,6 +21,7 @@ from comind.competitions.competition_folder import load_competition
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, NoSubmissionError, SubmissionError
 from comind.eventlog.log import EventLog
+from comind.grading.grader_port import BlendCandidate
 from comind.llm.model_ports import ModelRequest
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.bubblewrap import BubblewrapSandbox
@@ -179,7 +180,8 @@ def test_folds_and_blends_are_scored_by_the_same_program(tmp_path: Path) -> None
     truth, guess = (pd.read_csv(path, dtype=str)["label"] for path in (fold.answers, files[3]))
     assert report.score is not None
     assert report.score.value.value == (truth == guess).mean()
-    blend = grader.blend(files[:3], {1: files[3:]})
+    candidates = [BlendCandidate(one, (other,)) for one, other in zip(files[:3], files[3:], strict=True)]
+    blend = grader.blend(candidates, [1])
     assert (blend.mean, blend.candidates, sorted(blend.members)) == ("vote", 3, [0, 1, 2]), blend.reason
     assert blend.gain is not None
     assert blend.gain.difference > 0

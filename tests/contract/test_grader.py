@@ -5,11 +5,14 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import psutil
 import pytest
 
 from comind.competitions.competition_folder import load_competition
 from comind.errors import GraderError
+from comind.grading.grader_port import BlendCandidate
 from comind.grading.grader_process import GraderProcess
 from comind.splits.extra_folds import make_fold
 from comind.splits.split_files import make_split
@@ -100,6 +103,20 @@ def test_out_of_fold_predictions_are_scored_there(grader: GraderProcess, tmp_pat
     assert grader.out_of_fold(predictions).message.startswith("the column 'id' is missing")
 
 
+def test_probabilities_are_checked_there(grader: GraderProcess, tmp_path: Path) -> None:
+    """The process reads the files of a step by their names, or says what is wrong."""
+    [public] = (tmp_path / "splits").glob("*/public")
+    files = []
+    for part in ("validation", "test"):
+        ids = [line.split(",")[0] for line in (public / f"{part}.csv").read_text().splitlines()[1:]]
+        files.append(tmp_path / f"{part}_probabilities.csv")
+        files[-1].write_text("\n".join(["id,no,yes", *(f"{each},1,3" for each in ids)]) + "\n")
+    assert grader.probabilities(files).valid
+    files[0].write_text("id,no,yes\n")
+    message = grader.probabilities(files).message
+    assert message.startswith("validation_probabilities.csv: 10 of 10 ids (id) are missing")
+
+
 def test_a_file_beyond_the_expected_size_is_not_read(grader: GraderProcess, tmp_path: Path) -> None:
     """Millions of blank lines, or of columns, are an invalid report at once, and the next is graded."""
     test = tmp_path / "small" / "public" / "sample_submission.csv"
@@ -157,11 +174,39 @@ def test_a_blend_is_judged_over_folds(tmp_path: Path) -> None:
         guess.write_text("\n".join([header, *turned]) + "\n")
         asked.append([place.answers, guess])
     try:
-        alone = grader.blend(asked[0])
+        alone = grader.blend([BlendCandidate(each) for each in asked[0]])
         assert alone.reason == "25 validation rows are too few to select and judge on"
-        both = grader.blend(asked[0], {1: asked[1]})
+        of_folds = [BlendCandidate(one, (other,)) for one, other in zip(*asked, strict=True)]
+        both = grader.blend(of_folds, [1])
         assert both.candidates == 2
         assert "is better than the best of them" in both.reason
+    finally:
+        grader.stop()
+
+
+def test_a_stack_is_learned_on_out_of_fold_files(tmp_path: Path) -> None:
+    """Out-of-fold predictions are sent with submissions, and members of a stack fit into the time."""
+    competition_folder(tmp_path, rows=1000)
+    split = make_split(load_competition(tmp_path / "small"), tmp_path / "splits", seed=0)
+    grader = GraderProcess(split.root, tmp_path / "grader.log")
+    random, asked = np.random.default_rng(0), []
+    train = pd.read_csv(split.public / "train.csv", dtype=str)[["id", "label"]]
+    for number in range(5):
+        files = []
+        for name, table in (("v", pd.read_csv(split.answers, dtype=str)), ("o", train)):
+            turned = random.random(len(table)) < 0.3
+            other = np.where(table["label"] == "yes", "no", "yes")
+            files.append(tmp_path / f"{name}-{number}.csv")
+            table.assign(label=np.where(turned, other, table["label"])).to_csv(files[-1], index=False)
+        asked.append(BlendCandidate(files[0], out_of_fold=(files[1],), seconds=1.0))
+    try:
+        stack = grader.blend(asked)
+        assert stack.reason == ""
+        assert stack.out_of_fold_rows == len(train)
+        assert len(stack.members) == 5
+        assert len(grader.blend(asked, most_seconds=3.0).members) <= 3
+        none = "no two of 5 candidates can be refitted in the time left"
+        assert grader.blend(asked, most_seconds=0.5).reason == none
     finally:
         grader.stop()
 

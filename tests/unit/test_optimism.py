@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.domain.metric import expected_maximum, selection_optimism
+from comind.domain.metric import Interval, Paired, expected_maximum, selection_optimism
 
 _SCORES = st.lists(st.floats(-1e3, 1e3), max_size=30)
 _ERRORS = st.floats(0, 1e3)
@@ -46,3 +46,13 @@ def test_more_noise_is_no_less_optimism(scores: list[float], one: float, other: 
     """The same scores with more noise have no less optimism."""
     less, more = sorted((one, other))
     assert selection_optimism(scores, less) <= selection_optimism(scores, more) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("difference", "expected"), [(1.0, 0.75), (0.0, 0.25), (-0.5, 0.0), (-1.0, -0.25)]
+)
+def test_a_tie_is_won_by_the_combination(difference: float, expected: float) -> None:
+    """What a combination is expected to gain is positive down to half a standard error of loss."""
+    around = Interval(low=difference - 2, high=difference + 2)
+    gain = Paired(difference=difference, standard_error=1.0, interval=around)
+    assert gain.expected_of_combination == pytest.approx(expected)

@@ -190,6 +190,9 @@ def test_a_score_is_told_with_that_of_the_folds() -> None:
     for out_of_fold, line in verdicts:
         graded = Graded(ordinal=1, submitted=submitted, report=given, out_of_fold=out_of_fold)
         assert work_line(graded, AttemptState()) == f"step 0: {line}"
+    for beside, more in ((given, ""), (wrong, "; probabilities: is empty")):
+        graded = Graded(ordinal=1, submitted=submitted, report=given, probabilities=beside)
+        assert work_line(graded, AttemptState()) == f"step 0: accuracy 0.9 [0.9, 0.9]{more}"
     result = CellResult(status=CellStatus.OK)
     ended = CellEnded(ordinal=0, result=result, submitted=submitted, refused="not a plain file")
     assert "not scored" not in work_line(ended, AttemptState())

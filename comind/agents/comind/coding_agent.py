@@ -31,7 +31,7 @@ from comind.system.plurals import quantity
 
 _SHOWN_SHARE = 0.125  # of the room for all steps: maximum of one step's output, and of its error
 _FEW_STEPS = 2  # with so few left, none is used to define `submit`
-_SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
+_SUBMIT = re.compile(r"^def submit\(.*\):$", re.MULTILINE)
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
 _PICTURE = re.compile(r"show_[^/]+\.(png|jpe?g)", re.IGNORECASE)
 _MOST_PICTURES = 2  # of a step
@@ -111,8 +111,9 @@ def implement(
     measured = context.measured.of_baseline() if settings.isolation else context.measured
     sizes = Sizes.of(context.context_tokens)
     stack = _stack(problem, work)
-    begun = run_opening(problem, context, _frame(problem, folds=bool(problem.folds)), stack)
-    submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, context)
+    frame = _frame(problem, folds=bool(problem.folds))
+    begun = run_opening(problem, context, frame, stack)
+    submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, context, frame)
     conversation = Conversation(
         _task_messages(
             problem, context, sizes, begun=begun, stack=stack, submit=submit, measured=measured
@@ -149,11 +150,9 @@ def implement(
         repeated = bool(error) and error == last_error
         step = replace(step, neighbours=()) if alone else step
         offers = may_offer and takes_long(step.result.seconds, work.budget.seconds)
-        may_offer = may_offer and not offers
-        shown, room = _shown(step, context), conversation.room
-        feedback = _feedback(
-            problem, step, context, sizes, room, repeated=repeated, shown=shown, offers_sample=offers
-        )
+        may_offer, shown = may_offer and not offers, _shown(step, context)
+        more = {"repeated": repeated, "shown": shown, "offers_sample": offers}
+        feedback = _feedback(problem, step, context, sizes, conversation.room, **more)
         best = answer.value.code if context.state.best != before else ""
         line, images = _summary(answer.value.goal, step, context), [each.image for each in shown]
         conversation.add(Turn(answer.text, feedback, line, best, tuple(filter(None, images))))
@@ -215,10 +214,11 @@ def _report(
     )
 
 
-def _define_submit(problem: Problem, context: CodeContext) -> bool:
-    """Define `submit` unless the program that ran has; return whether it is defined."""
+def _define_submit(problem: Problem, context: CodeContext, frame: str) -> bool:
+    """Define `submit` as `frame` does unless the program that ran has; return whether it is defined."""
     codebase = context.work.draft.codebase
-    if _SUBMIT in codebase:
+    defined = _SUBMIT.search(frame)
+    if defined is not None and defined[0] in codebase:
         return True
     if context.steps_left <= _FEW_STEPS or _OTHER_SUBMIT.search(codebase):
         return False
@@ -285,7 +285,12 @@ def mounted(work: Code, item: str, *, ran: bool) -> tuple[str, str]:
     path, memo = f"input/solutions/{item}/", memo_of(work, item)
     if memo is None:
         return path, "a solution: code.py, report.md, files handed in, checkpoints/"
-    names = (*["out_of_fold.csv"] * memo.out_of_fold, "validation_submission.csv", "submission.csv")
+    names = (
+        *["out_of_fold.csv"] * memo.out_of_fold,
+        "validation_submission.csv",
+        "submission.csv",
+        *["*_probabilities.csv"] * memo.probabilities,
+    )
     return path, (
         f"a solution, {memo.result}, whose code ran {format_duration(memo.seconds)}: its predictions in "
         f"{', '.join(names)}; code.py, report.md, checkpoints/"

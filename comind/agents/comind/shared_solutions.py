@@ -39,9 +39,11 @@ def memo_of(work: Code, attempt_id: str) -> SolutionMemo | None:
 
 def _memo(attempt: Attempt) -> SolutionMemo:
     outcome = attempt.outcome
+    submitted = outcome.submitted if outcome else None
     return SolutionMemo(
         id=attempt.id,
         result=" ".join(attempt.result.split())[:_RESULT_LENGTH],
         seconds=outcome.code_seconds if outcome else 0.0,
-        out_of_fold=bool(outcome and outcome.submitted and outcome.submitted.out_of_fold_sha256),
+        out_of_fold=bool(submitted and submitted.out_of_fold_sha256),
+        probabilities=bool(submitted and submitted.probabilities),
     )

@@ -330,6 +330,8 @@ class SolutionMemo(Value):
     """Running time of its code."""
     out_of_fold: bool = False
     """Whether it has predictions for train.csv, too."""
+    probabilities: bool = Field(default=False, exclude_if=lambda has: not has)
+    """Whether it has probabilities beside its labels."""
 
 
 class OtherComponent(Value):

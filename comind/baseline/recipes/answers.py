@@ -122,11 +122,13 @@ def raw_loss(task: Task, target: Target, raw: NDArray[Any], rows: NDArray[Any]) 
 
 
 def to_target_columns(task: Task, target: Target, raw: NDArray[Any]) -> pd.DataFrame:
-    """Convert raw predictions for a target to target columns."""
+    """Convert raw predictions for a target to target columns or, beside labels, to probabilities."""
     if not target.classes:
         values = to_numbers(task, raw, target.y)
-        whole = np.rint(values).astype(int) if task.answer_kind == "label" else values
-        return pd.DataFrame({target.name: whole})
+        whole = task.answer_kind == "label" and not task.probabilities
+        return pd.DataFrame({target.name: np.rint(values).astype(int) if whole else values})
+    if task.probabilities:
+        return pd.DataFrame(raw, columns=target.classes)
     if task.answer_kind == "label":
         return pd.DataFrame({target.name: np.array(target.classes)[raw.argmax(axis=1)]})
     if task.answer_kind == "label-set":
@@ -168,7 +170,10 @@ class Models(NamedTuple):
 def answers(
     task: Task, train: pd.DataFrame, models: Models, x: Any, parts: list[Any]
 ) -> list[pd.DataFrame]:
-    """Fit on `x`, the features of `train`; return a table of target columns for each of `parts`."""
+    """Fit on `x`, the features of `train`; return a table for each of `parts`.
+
+    It has target columns or, beside labels, probabilities.
+    """
     names = task.target_columns
     if task.answer_kind == "label-set":
         cells = train[names[0]].fillna("").astype(str)
@@ -179,13 +184,14 @@ def answers(
         model = models.regressor().fit(x, y)
         return [pd.DataFrame(to_numbers(task, model.predict(part), y), columns=names) for part in parts]
     found = [fit_target(task, target, models, x, parts) for target in make_targets(task, train)]
-    return [pd.concat(columns, axis=1)[names] for columns in zip(*found, strict=True)]
+    tables = (pd.concat(columns, axis=1) for columns in zip(*found, strict=True))
+    return [table if task.probabilities else table[names] for table in tables]
 
 
 def fit_target(
     task: Task, target: Target, models: Models, x: Any, parts: list[Any]
 ) -> list[pd.DataFrame]:
-    """Fit one model, on all rows of train, and return the target columns of each of `parts`."""
+    """Fit one model, on all rows of train, and return the table of each of `parts`."""
     rows = np.flatnonzero(target.is_known(np.arange(len(target.y))))
     y = target.y[rows]
     if target.classes and len(seen := np.unique(y)) == 1:

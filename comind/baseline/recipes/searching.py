@@ -26,7 +26,7 @@ from comind.baseline.recipes.answers import (
     to_target_columns,
 )
 from comind.baseline.recipes.family import Family, Fold, Model
-from comind.baseline.recipes.tables import Tables, write_submissions
+from comind.baseline.recipes.tables import Tables, write_predictions, write_submissions
 from comind.baseline.recipes.task import Task
 
 PRUNE_RATIO = 1.02  # of the best loss on two folds; above it, the other folds are skipped
@@ -230,7 +230,7 @@ def greedy_weights(
 
 
 def fit_and_submit(task: Task, tables: Tables, members: list[tuple[Family, dict[str, Any]]]) -> None:
-    """Average models over folds and families; write both submissions and out_of_fold.csv."""
+    """Average models over folds and families; write both submissions and what is beside them."""
     datasets = make_datasets(task, tables, [family for family, _ in members])
     columns: list[list[pd.DataFrame]] = [[], [], []]
     for target in datasets[0].targets:
@@ -244,9 +244,9 @@ def fit_and_submit(task: Task, tables: Tables, members: list[tuple[Family, dict[
         for part, same in zip(columns, raws, strict=True):
             mean = sum(weight * raw for weight, raw in zip(weights, same, strict=True))
             part.append(to_target_columns(task, target, np.asarray(mean)))
-    out_of_fold, *predicted = (pd.concat(part, axis=1)[task.target_columns] for part in columns)
+    out_of_fold, *predicted = (pd.concat(part, axis=1) for part in columns)
     ids = tables.train[task.train_id_columns].set_axis(task.id_columns, axis=1)
-    pd.concat([ids, out_of_fold], axis=1).to_csv("out_of_fold.csv", index=False)
+    write_predictions(task, ids, out_of_fold, "out_of_fold.csv", "out_of_fold_probabilities.csv")
     write_submissions(task, tables, predicted)
 
 

@@ -1,11 +1,14 @@
-"""Read the three tables, and write both submissions."""
+"""Read the three tables, and write both submissions, with the probabilities behind labels."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from comind.baseline.recipes.task import Task
+
+MOST_CELLS = 20_000_000  # of probabilities; more are not written
 
 
 class Tables(NamedTuple):
@@ -59,9 +62,29 @@ def restore_words(path: str, table: pd.DataFrame, columns: Iterable[str]) -> Non
 
 
 def write_submissions(task: Task, tables: Tables, predicted: list[pd.DataFrame]) -> None:
-    """Write both submissions: ids as read, and the target columns."""
+    """Write both submissions, and the probabilities beside them, if there are any."""
     names = ("validation_submission.csv", "submission.csv")
-    for rows, found, name in zip(tables[1:], predicted, names, strict=True):
-        ids, targets = rows[task.id_columns], found.set_index(rows.index)
-        pd.concat([ids, targets], axis=1).to_csv(name, index=False)
+    beside = ("validation_probabilities.csv", "test_probabilities.csv")
+    for rows, found, *files in zip(tables[1:], predicted, names, beside, strict=True):
+        write_predictions(task, rows[task.id_columns], found, *files)
     print(f"wrote {' and '.join(str(len(found)) for found in predicted)} rows")
+
+
+def write_predictions(
+    task: Task, ids: pd.DataFrame, found: pd.DataFrame, name: str, beside: str
+) -> None:
+    """Write ids as read and target columns to `name`; of probabilities, which go to `beside`, labels."""
+    found = found.set_index(ids.index)
+    if task.probabilities == "number" or (task.probabilities and [*found] != task.target_columns):
+        if found.size <= MOST_CELLS:
+            pd.concat([ids, found], axis=1).to_csv(beside, index=False)
+        found = to_labels(task, found)
+    pd.concat([ids, found[task.target_columns]], axis=1).to_csv(name, index=False)
+
+
+def to_labels(task: Task, found: pd.DataFrame) -> pd.DataFrame:
+    """Return the most probable classes, or the numbers rounded."""
+    if task.probabilities == "number":
+        return found.round().astype(int)
+    best = found.to_numpy().argmax(axis=1)
+    return pd.DataFrame({task.target_columns[0]: np.array(found.columns)[best]}, index=found.index)

@@ -19,6 +19,7 @@ class Task:
     absolute: bool = False  # errors count by their size, not their square
     ranking: bool = False  # only the order of predictions counts
     ordered: bool = False  # labels are learnt as numbers
+    probabilities: str = ""  # kept beside labels: "classes", a column each, or "number", not rounded
     guesses: int = 0  # labels in a cell, the best first
     instances: bool = False  # a mask for each thing
     similarity: str = "edits"  # of texts: "edits", "words" or "whole"

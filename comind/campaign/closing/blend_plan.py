@@ -24,6 +24,8 @@ from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import derive
 from comind.domain.draft import Blend, BlendMember, Draft, Operator
 from comind.domain.metric import MetricValue, ValidationScore
+from comind.domain.problem import OUT_OF_FOLD_PROBABILITIES, VALIDATION_PROBABILITIES
+from comind.grading.blending.stacking import LEAST_ROWS
 from comind.grading.grader_port import BlendCandidate, CampaignGrader
 from comind.session.packages import read_installed
 from comind.session.program import thread_settings
@@ -45,6 +47,8 @@ class Candidate:
     """Score of its out-of-fold predictions, if it has any."""
     seconds: float
     """Running time of the cells that it depends on."""
+    beside: tuple[str, ...] = ()
+    """Names of the files with what it keeps beside labels for validation and train."""
 
     @property
     def value(self) -> MetricValue:
@@ -66,16 +70,12 @@ def blend(campaign: Campaign, execute: Callable[[], None], grader: CampaignGrade
     """Plan and run a blend, if the spec asks for one and the grader finds an average that is better.
 
     `execute` runs what is planned. The grader's report is recorded first, so a resumed campaign plans
-    the same blend. With fewer than two scored steps nothing is recorded. If two attempts have
-    out-of-fold predictions, a stack may be learned on these. Else, if at least two attempts ran on all
-    folds, only these are averaged, and judged over the rows of all folds.
+    the same blend. With fewer than two scored steps nothing is recorded.
     """
     if campaign.state.spec.blend and campaign.state.works.blend() is None:
-        if campaign.state.judged is None:
-            offered = offer(campaign.state, campaign.folder)
-            if len(offered.steps) > 1:
-                campaign.record(_judged(offered, campaign, grader))
-                failpoint("blend-judged")
+        if campaign.state.judged is None and (made := offers(campaign.state, campaign.folder)):
+            campaign.record(_judged(made, campaign, grader))
+            failpoint("blend-judged")
         judged = campaign.state.judged
         if judged is not None and judged.blend is not None:
             campaign.plan(_work(judged.blend, campaign.state, campaign.folder))
@@ -139,20 +139,23 @@ def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[Candidate]:
             cells = ran.program_of(cell)
             seconds = round(sum(each.result.seconds for each in cells if each.result), 3)
             own = cell.out_of_fold.score if cell.out_of_fold is not None else None
-            by_step[cell.step] = Candidate(attempt, cell.submitted, score, own, seconds)
+            right = cell.probabilities is not None and cell.probabilities.valid
+            names = (VALIDATION_PROBABILITIES, OUT_OF_FOLD_PROBABILITIES) if right else ()
+            beside = tuple(name for name in names if name in cell.submitted.probabilities)
+            by_step[cell.step] = Candidate(attempt, cell.submitted, score, own, seconds, beside)
     return list(by_step.values())
 
 
 def _stacked(found: Sequence[Candidate]) -> dict[str, list[Candidate]]:
-    """Return the candidates with out-of-fold predictions by attempt; none if a single attempt has some.
+    """Return the candidates that can be stacked, by attempt; none if a single attempt has some.
 
-    Left out is what scores far better out of fold than on validation, compared with the others: it was
-    fitted on rows that it predicts.
+    They have out-of-fold predictions of enough rows. Left out is what scores far better out of fold
+    than on validation, compared with the others: it was fitted on rows that it predicts.
     """
     gaps = {
         number: each.out_of_fold.value.signed - each.value.signed
         for number, each in enumerate(found)
-        if each.out_of_fold is not None
+        if each.out_of_fold is not None and each.out_of_fold.rows >= LEAST_ROWS
     }
     usual = statistics.median(gaps.values()) if gaps else 0.0
     stacked: dict[str, list[Candidate]] = {}
@@ -172,42 +175,69 @@ class Offer(NamedTuple):
     """The further folds whose rows select and judge, too."""
 
 
-def offer(state: CampaignState, folder: CampaignFolder) -> Offer:
-    """Return the candidates of a blend, best first, each once; fewer than two make none.
+def offers(state: CampaignState, folder: CampaignFolder) -> list[Offer]:
+    """Return what the grader is asked to blend, one after another until it accepts; none of one step.
+
+    First all steps, if a stack can be learned of some. Then the attempts that ran on all folds, if there
+    are at least two, else all steps.
 
     Raises:
         CampaignError: a submission was changed after it was graded.
     """
     found, ran = candidates(state, folder), fold_runs(state)
-    stacked = _stacked(found)
+    if len(found) <= 1:
+        return []
     on_all = [each for each, runs in ran.runs.items() if len(runs) == len(ran.folds)]
-    finalists = [] if stacked else candidates(state, folder, on_all)
-    folds = ran.folds if len(finalists) > 1 else ()
-    found = finalists if folds else found
-    asked = []
-    for each in found:
-        place = folder.work(each.attempt.id)
-        of_folds = tuple(map(folder.validation_of, ran.runs.get(each.attempt.id, ())))
-        own: tuple[Path, ...] = ()
-        if each in stacked.get(each.attempt.id, ()):
-            own = (place.out_of_fold(each.submitted.step),)
-        elif stacked and each.is_final and each.attempt.id in on_all:
-            own = of_folds
-        asked.append(
-            BlendCandidate(
-                each.file(folder), of_folds if folds else (), own, _refit_seconds(each, state)
-            )
-        )
-    return Offer(found, asked, folds)
+    of_folds = {each: tuple(map(folder.validation_of, ran.runs[each])) for each in on_all}
+    finalists = candidates(state, folder, on_all)
+    made = []
+    if stacked := _stacked(found):
+        asked = []
+        for each in found:
+            own: tuple[Path, ...] = ()
+            if each in stacked.get(each.attempt.id, ()):
+                own = (folder.work(each.attempt.id).out_of_fold(each.submitted.step),)
+            elif each.is_final:
+                own = of_folds.get(each.attempt.id, ())
+            asked.append(_asked(each, state, folder, own=own))
+        made.append(Offer(found, asked, ()))
+    if len(finalists) > 1:
+        asked = [_asked(each, state, folder, folds=of_folds[each.attempt.id]) for each in finalists]
+        made.append(Offer(finalists, asked, ran.folds))
+    elif not made:
+        made.append(Offer(found, [_asked(each, state, folder) for each in found], ()))
+    return made
 
 
-def _judged(offered: Offer, campaign: Campaign, grader: CampaignGrader) -> BlendJudged:
-    found, asked, folds = offered
+def _asked(
+    candidate: Candidate,
+    state: CampaignState,
+    folder: CampaignFolder,
+    *,
+    folds: tuple[Path, ...] = (),
+    own: tuple[Path, ...] = (),
+) -> BlendCandidate:
+    """Return a candidate for the grader; its time is that of its code and of solutions that it reads."""
+    read = refit_order(state.works, candidate.attempt.id)[:-1]
+    seconds = candidate.seconds + math.fsum(map(state.time.code_seconds, read))
+    place, names = folder.work(candidate.attempt.id), candidate.beside
+    kept = place.probabilities(candidate.submitted)
+    beside = tuple(kept[name] for name in names)
+    return BlendCandidate(candidate.file(folder), folds, own, beside, seconds)
+
+
+def _judged(made: Sequence[Offer], campaign: Campaign, grader: CampaignGrader) -> BlendJudged:
+    """Return what the grader says of the offers, of the first one that it accepts, else of the last."""
     left = campaign.state.seconds_left()
     if left < _LEAST_SECONDS:
-        return BlendJudged(candidates=len(found), reason=f"{left:.0f} s are left")
-    report = grader.blend(asked, folds, most_seconds(asked, campaign.state))
-    judged = BlendJudged(candidates=report.candidates, folds=len(folds))
+        return BlendJudged(candidates=len(made[0].steps), reason=f"{left:.0f} s are left")
+    for offered in made:
+        limit = most_seconds(offered.asked, campaign.state)
+        report = grader.blend(offered.asked, offered.folds, limit)
+        if not report.reason:
+            break
+    found = offered.steps
+    judged = BlendJudged(candidates=report.candidates, folds=len(offered.folds))
     if report.reason or report.gain is None:
         return judged.model_copy(update={"reason": report.reason or "nothing was gained"})
     weighted = [(found[place], each) for place, each in zip(report.members, report.weights, strict=True)]
@@ -224,15 +254,11 @@ def _judged(offered: Offer, campaign: Campaign, grader: CampaignGrader) -> Blend
         members=members,
         gain=report.gain,
         offsets=report.offsets,
+        labels=report.labels,
+        stacked=report.stacked,
         out_of_fold_rows=report.out_of_fold_rows,
     )
     return judged.model_copy(update={"blend": chosen})
-
-
-def _refit_seconds(candidate: Candidate, state: CampaignState) -> float:
-    """Return the running time of a candidate's code and of the solutions whose files it reads."""
-    read = refit_order(state.works, candidate.attempt.id)[:-1]
-    return candidate.seconds + math.fsum(map(state.time.code_seconds, read))
 
 
 def most_seconds(asked: Sequence[BlendCandidate], state: CampaignState) -> float:
@@ -285,6 +311,7 @@ def _program(chosen: Blend, folder: CampaignFolder) -> str:
         listed.append(f'    {{"script": script_{number}, **{options!r}}},\n')
     usual = SubmissionNames()
     offsets = f", offsets={list(chosen.offsets)!r}" if chosen.offsets else ""
+    offsets += f", labels={list(chosen.labels)!r}" if chosen.labels else ""
     ending = (
         f"{''.join(scripts)}"
         f"members = [\n{''.join(listed)}]\n"

@@ -28,7 +28,7 @@ class Contender:
     folds: tuple[float, ...] = ()
     """On further folds; on the first of them only if it was eliminated."""
     gain: float | None = None
-    """Of a blend over its best candidate, on rows that it was not selected on."""
+    """Expected of a blend over its best candidate, by rows that it was not selected on."""
     out_of_fold: float | None = None
     """Of its out-of-fold predictions."""
     nominated: bool = False

@@ -131,8 +131,10 @@ def _code_lines(code: str) -> int:
 
 def _blend_reason(blended: Blend) -> str:
     gain = blended.gain
+    what = "a stack" if blended.stacked else "an average"
+    than = "better than" if gain.difference > 0 else "level with"
     return (
-        f"an average of {len(blended.members)} scored steps, better than the best of them by "
+        f"{what} of {len(blended.members)} scored steps, {than} the best of them by "
         f"{gain.difference:.3g} (standard error {gain.standard_error:.3g}) on rows that it was not "
         "selected on"
     )
@@ -147,7 +149,7 @@ def _contender(each: Ranked, state: CampaignState, ran: FoldRuns) -> Contender:
         work_id=each.work_id,
         holdout=each.score.value.signed,
         folds=tuple(value.signed for value in ran.values(each.work_id)),
-        gain=None if gain is None else gain.difference,
+        gain=None if gain is None else gain.expected_of_combination,
         out_of_fold=own.value.signed if own else None,
         nominated=attempt.submitted.nominated,
         code_lines=each.code_lines,
@@ -165,7 +167,7 @@ def _gain(work_id: str, state: CampaignState, ran: FoldRuns) -> Paired | None:
     if newest is None or newest.id != work_id or newest.work.blend is None:
         return None
     blend = newest.work.blend
-    on_more = blend.out_of_fold_rows > 0 or (judged is not None and judged.folds > 0)
+    on_more = blend.stacked or blend.out_of_fold_rows > 0 or (judged is not None and judged.folds > 0)
     return blend.gain if on_more or not ran.folds else None
 
 

@@ -1,6 +1,6 @@
 """Lay out the files of projects, campaigns and pieces of work on disk."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from comind.campaign.log.messages import messages_file
@@ -76,17 +76,26 @@ class WorkFolder:
         """Return the path of a picture that a model was shown, by its hash."""
         return self.root / "pictures" / f"{sha256[:16]}.jpg"
 
+    def files_of(self, submitted: Submitted) -> Iterator[tuple[Path, str]]:
+        """Yield the path of each file that a step may submit, with its hash; empty if it did not."""
+        step = submitted.step
+        yield self.validation_submission(step), submitted.validation_sha256
+        yield self.test_submission(step), submitted.test_sha256
+        yield self.out_of_fold(step), submitted.out_of_fold_sha256
+        for name, path in self.probabilities(submitted).items():
+            yield path, submitted.probabilities[name]
+
+    def probabilities(self, submitted: Submitted) -> dict[str, Path]:
+        """Return the paths of the probabilities that a step submitted beside labels, by file name."""
+        return {name: self.submissions(submitted.step) / name for name in submitted.probabilities}
+
     def verify(self, submitted: Submitted) -> None:
-        """Check that a step's submissions, and its out-of-fold predictions, are the graded ones.
+        """Check that the files that a step submitted are the graded ones.
 
         Raises:
             CampaignError: one was changed.
         """
-        for path, sha256 in (
-            (self.validation_submission(submitted.step), submitted.validation_sha256),
-            (self.test_submission(submitted.step), submitted.test_sha256),
-            (self.out_of_fold(submitted.step), submitted.out_of_fold_sha256),
-        ):
+        for path, sha256 in self.files_of(submitted):
             if sha256 and hash_file(path) != sha256:
                 raise CampaignError(f"{path} was changed after it was graded")
 

@@ -138,8 +138,9 @@ def work_line(event: WorkEvent, state: AttemptState) -> str:
             return f"step {state.steps}, on the sample: {_verdict(report)}"
         case RequestFailed() | CallFailed() | MonitorHeard(reply=None) as failed:
             return _failed_call(failed)
-        case Graded(report=report, out_of_fold=folds):
+        case Graded(report=report, out_of_fold=folds, probabilities=beside):
             more = f"; out of fold: {_verdict(folds)}" if folds else ""
+            more += f"; probabilities: {beside.message}" if beside and not beside.valid else ""
             cell = state.cells.last
             more += f"; rejected by {cell.rejected}" if cell is not None and cell.rejected else ""
             return f"step {state.steps}: {_verdict(report)}{more}"

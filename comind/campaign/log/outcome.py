@@ -6,11 +6,17 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from comind.domain.metric import MetricValue, Paired, ValidationScore
+from comind.domain.problem import (
+    OUT_OF_FOLD_PROBABILITIES,
+    TEST_PROBABILITIES,
+    VALIDATION_PROBABILITIES,
+)
 from comind.domain.spend import Spend
 from comind.domain.value import AnyText, Payload, Value
 from comind.grading.grader_port import ScoreBreakdown
 
 __all__ = [
+    "PROBABILITIES",
     "BudgetExceeded",
     "CellSummary",
     "CellTiming",
@@ -105,6 +111,14 @@ class CellTiming(Value):
     """Seconds of each model of the baseline's ensemble, as far as they were printed."""
 
 
+PROBABILITIES = {
+    VALIDATION_PROBABILITIES: "validation_probabilities_sha256",
+    TEST_PROBABILITIES: "test_probabilities_sha256",
+    OUT_OF_FOLD_PROBABILITIES: "out_of_fold_probabilities_sha256",
+}
+"""Files of probabilities beside labels, with the fields of `Submitted` for their hashes."""
+
+
 class Submitted(Value):
     """Content hashes of the pair of files that one step submitted."""
 
@@ -113,8 +127,18 @@ class Submitted(Value):
     test_sha256: str
     out_of_fold_sha256: str = ""
     """Of its predictions for rows of train.csv; empty if it wrote none that could be read."""
+    validation_probabilities_sha256: str = Field(default="", exclude_if=lambda sha256: not sha256)
+    test_probabilities_sha256: str = Field(default="", exclude_if=lambda sha256: not sha256)
+    out_of_fold_probabilities_sha256: str = Field(default="", exclude_if=lambda sha256: not sha256)
+    """Of the probabilities beside its labels; empty if it wrote none that could be read."""
     nominated: bool = False
     """Whether the step nominated this pair as the attempt's result."""
+
+    @property
+    def probabilities(self) -> dict[str, str]:
+        """The hashes of the probabilities beside its labels, by file name."""
+        found = {name: str(getattr(self, field)) for name, field in PROBABILITIES.items()}
+        return {name: sha256 for name, sha256 in found.items() if sha256}
 
 
 class SamplePredictions(Value):
@@ -152,9 +176,9 @@ class CodeOutcome(Value):
     out_of_fold: ValidationScore | None = None
     """Score of the out-of-fold predictions submitted with it, if any."""
     code: str = ""
-    """The cells that the submission depends on, in order."""
+    """The cells that the submission depends on, in order; of steps on the sample what it needs."""
     code_seconds: float = 0.0
-    """Running time of these cells."""
+    """Running time of these cells, without steps on the sample that only import and define."""
     last: Execution | None = None
     """What ran last, scored or not; None if nothing ran."""
     steps: int = 0
@@ -183,6 +207,12 @@ class CodeOutcome(Value):
     """By whom and why the submission's step was rejected, if no other step is scored."""
     failure: Failure | None = None
     spend: Spend = Spend()
+
+    @property
+    def timing(self) -> CellTiming | None:
+        """What the step took that submitted; None where that was not recorded."""
+        step = self.submitted.step if self.submitted is not None else None
+        return next((each for each in self.timings if each.step == step), None)
 
 
 Outcome = Annotated[ThinkOutcome | CodeOutcome, Field(discriminator="kind")]

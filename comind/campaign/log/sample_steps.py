@@ -13,8 +13,8 @@ from comind.system.syntax import parse_or_none
 
 _LONG = 0.1  # of an attempt's time
 _COMMENTS = re.compile(r"^\s*#.*$", re.MULTILINE)
-_BETWEEN = re.compile(r"[^\w.]+")  # parts of a path, also of one that is put together
-_PATH = re.compile(r"\binput/sample\b|\bsample/(?:train|folds)\.csv")
+_BETWEEN = re.compile(r"[^\w.-]+")  # parts of a path, also of one that is put together
+_PATH = re.compile(r"(?<![\w.-])input/sample(?![\w.-])")
 _FITS = re.compile(r"fit|partial_fit|train")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -36,10 +36,11 @@ def best_on_sample(cells: Iterable[CellRun]) -> CellRun | None:
 
 
 def uses_sample(before: Iterable[CellRun], code: str) -> bool:
-    """Return whether a cell that its interpreter runs after others uses rows of `input/sample/`.
+    """Return whether a cell that its interpreter runs after others depends on rows of `input/sample/`.
 
     By its text: it names the folder, or a name that was given a value with such rows and none without
-    since, also by a method, as in `model.fit(sample)`. What the text does not show is missed.
+    since, also by a method, as in `model.fit(sample)`. What the text does not show is missed, and
+    settings that were searched on the sample count as well as models that were fitted on it.
     """
     names, found = set[str](), False
     for each in (*(cell.code for cell in before), code):

@@ -139,11 +139,12 @@ class TimePlan:
     def sample_first(self, work: Code) -> bool:
         """Return whether an attempt is told of the sample: one full run is expected to take long.
 
-        Expected is what the program took that it starts from, else the best one so far.
+        Expected is what the program took that it starts from, else the scored cell of the best one.
         """
         took = work.draft.codebase_seconds
         if took is None:
-            took = self.code_seconds(self.best) if self.best else 0.0
+            outcome = self.works.attempt(self.best).outcome if self.best else None
+            took = outcome.timing.seconds if outcome is not None and outcome.timing is not None else 0.0
         rows = self.split.sample_rows if self.split else 0
         return rows > 0 and takes_long(took, work.budget.seconds)
 

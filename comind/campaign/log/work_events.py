@@ -149,9 +149,9 @@ class CellEnded(Value):
     sample: SamplePredictions | None = Field(default=None, exclude_if=lambda each: each is None)
     """Of a step on the sample, in place of a pair."""
     uses_sample: bool = Field(default=False, exclude_if=lambda uses: not uses)
-    """Whether the code of a cell that handed in uses rows of the sample (`sample_steps.py`)."""
+    """Whether the code of a cell that handed in depends on rows of the sample (`sample_steps.py`)."""
     refused: str = ""
-    """Why the named files, or with a valid pair its out-of-fold predictions, were rejected."""
+    """Why the named files, or with a valid pair files beside it, were rejected."""
     files: tuple[WrittenFile, ...] = ()
     """The files it wrote, newest last; only the last ones of many."""
     neighbours: tuple[Neighbour, ...] = ()
@@ -211,6 +211,8 @@ class Graded(Value):
     """Paired difference to the attempt's previous leader; positive is better."""
     out_of_fold: GradeReport | None = None
     """Report on its out-of-fold predictions; None if it submitted none."""
+    probabilities: GradeReport | None = Field(default=None, exclude_if=lambda report: report is None)
+    """Report, without a score, on the probabilities beside its labels; None if it submitted none."""
     nominee: Paired | None = None
     """Paired difference of the nominated step to this one, if this one is the new leader."""
     evaluation: int | None = None

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from comind.campaign.log.outcome import Outcome, Submitted
+from comind.campaign.log.outcome import Outcome, SamplePredictions, Submitted
 from comind.campaign.log.persistent_vector import PersistentVector
 from comind.campaign.log.work_events import (
     MONITOR_ROLE,
@@ -127,12 +127,15 @@ class CellRun(Cell):
     """The grader's report on its submissions."""
     out_of_fold: GradeReport | None = None
     """The grader's report on its out-of-fold predictions."""
+    probabilities: GradeReport | None = None
+    """The grader's report on the probabilities beside its labels."""
     gain: Paired | None = None
     """Paired difference to the attempt's previous leader; positive is better."""
+    predictions: SamplePredictions | None = None
     sample: SampleGraded | None = None
-    """Of a step on the sample: how that was graded."""
+    """Of a step on the sample: what it handed in in place of a pair, and how that was graded."""
     uses_sample: bool = False
-    """Whether it handed in what rows of the sample are used for."""
+    """Whether it handed in what depends on rows of the sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +267,9 @@ def _apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
             return _ended(state, ended, record.at)
         case Graded() | SampleGraded() as graded:
             return _graded(state, graded)
-        case SessionAwaited() | SessionOpened() | NodeLost() as session:
+        case SessionOpened() | NodeLost() as session:
             return _session(state, session)
-        case PictureShown():
+        case SessionAwaited() | PictureShown():
             return state
         case WorkEnded(outcome=outcome):
             return replace(_close_lost(state), outcome=outcome, ended=record.at)
@@ -276,12 +279,11 @@ WORK_LOG = LogSchema(WORK_EVENTS, AttemptState(), _apply)
 """Log of one piece of work; any prefix of it folds to a state."""
 
 
-def _session(state: AttemptState, session: SessionAwaited | SessionOpened | NodeLost) -> AttemptState:
+def _session(state: AttemptState, session: SessionOpened | NodeLost) -> AttemptState:
     if isinstance(session, SessionOpened):
         sealed, waited = session.sealed and state.sealed is not False, state.waited + session.waited
         state = replace(state, sealed=sealed, threads=session.threads, waited=waited)
-    waits = isinstance(session, SessionAwaited)
-    return state if waits else replace(state, sessions=state.sessions + 1)
+    return replace(state, sessions=state.sessions + 1)
 
 
 def _sent(state: AttemptState, sent: CallSent | MonitorAsked, at: datetime) -> AttemptState:
@@ -304,8 +306,7 @@ def _sent(state: AttemptState, sent: CallSent | MonitorAsked, at: datetime) -> A
 def _heard(
     state: AttemptState, heard: RequestFailed | CallAnswered | CallFailed | MonitorHeard, at: datetime
 ) -> AttemptState:
-    call = state.open_call
-    if call is None:
+    if (call := state.open_call) is None:
         return state
     if isinstance(heard, RequestFailed):
         failed = FailedRequest(at, heard.message, _charge(heard.booked, retries=1))
@@ -323,8 +324,7 @@ def _heard(
 
 def _close_lost(state: AttemptState) -> AttemptState:
     """Close a call that was in flight when the process was killed, at its bound."""
-    call = state.open_call
-    if call is None:
+    if (call := state.open_call) is None:
         return state
     call = replace(call, ended=call.last_request, failure=_LOST, lost=True)
     return _with_charge(state, call, call.last_charge)
@@ -359,25 +359,25 @@ def _started(state: AttemptState, started: CellStarted, at: datetime) -> Attempt
 
 
 def _ended(state: AttemptState, ended: CellEnded, at: datetime) -> AttemptState:
-    cell = state.open_cell
-    if cell is None:
+    if (cell := state.open_cell) is None:
         return state
     taken = {name: getattr(ended, name) for name in ("result", "submitted", "refused", "uses_sample")}
-    return replace(state, cells=state.cells.put(cell.number, replace(cell, ended=at, **taken)))
+    cell = replace(cell, ended=at, predictions=ended.sample, **taken)
+    return replace(state, cells=state.cells.put(cell.number, cell))
 
 
 def _graded(state: AttemptState, graded: Graded | SampleGraded) -> AttemptState:
     if graded.evaluation is not None:
-        over = graded.evaluation == graded.evaluations
-        spend = state.spend + Spend(evaluations=1)
+        over, spend = graded.evaluation == graded.evaluations, state.spend + Spend(evaluations=1)
         state = replace(state, spend=spend, evaluations_over=over)
     cell, rejected = state.cells.last, ""
     if isinstance(graded, SampleGraded):
-        assert cell is not None, "it ran before it was graded"
-        return replace(state, cells=state.cells.put(cell.number, replace(cell, sample=graded)))
+        if cell is not None and cell.predictions == graded.predictions:
+            state = replace(state, cells=state.cells.put(cell.number, replace(cell, sample=graded)))
+        return state
     if cell is not None and cell.submitted == graded.submitted:
-        folds, gain, rejected = graded.out_of_fold, graded.gain, cell.rejected
-        cell = replace(cell, report=graded.report, out_of_fold=folds, gain=gain)
+        rejected, cell = cell.rejected, replace(cell, report=graded.report, gain=graded.gain)
+        cell = replace(cell, out_of_fold=graded.out_of_fold, probabilities=graded.probabilities)
         state = replace(state, cells=state.cells.put(cell.number, cell))
     score = graded.report.score
     if score is None:  # only the format of a refit is checked

@@ -27,8 +27,9 @@ class Tuning:
     """Use of the validation rows by a campaign; differences are in units of the metric."""
 
     gradings: int = 0
-    """Number of submissions scored on the validation rows, over all steps of all attempts, also of those
-    on the sample."""
+    """Number of predictions scored on the validation rows, over all steps of all attempts."""
+    on_sample: int = 0
+    """Number of these of steps on the sample, none of which can be the best."""
     out_of_fold: int = 0
     """Number of scored out-of-fold predictions, which do not use the validation rows."""
     rows: int = 0
@@ -57,10 +58,11 @@ class Tuning:
                 f"{self.rows} validation rows cannot tell the best attempt from others: {self.near} of "
                 f"{self.others} are within one standard error ({self.error:.2g})"
             )
-        graded = self.others and self.gradings >= _FEW_GRADINGS
+        full = self.gradings - self.on_sample
+        graded = self.others and full >= _FEW_GRADINGS
         if graded and self.optimism and self.optimism > self.lead:
             found.append(
-                f"the best score is about {self.optimism:.2g} too good, as the best of {self.gradings} "
+                f"the best score is about {self.optimism:.2g} too good, as the best of {full} "
                 f"gradings on the same {self.rows} rows; it leads by {self.lead:.2g}"
             )
         return tuple(found)
@@ -87,6 +89,7 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
     behind = [abs(best[0].value - each.value) for each in best if each != best[0]] if best else []
     return Tuning(
         gradings=sum(1 for each in graded.values() for _ in _gradings(each)),
+        on_sample=sum(map(_on_sample, graded.values())),
         out_of_fold=sum(cell.out_of_fold is not None for each in graded.values() for cell in each.cells),
         rows=state.split.validation_rows if state.split else 0,
         bits=_bits(state, attempts),
@@ -113,6 +116,11 @@ def _gradings(state: AttemptState) -> Iterator[tuple[GradeReport, Paired | None]
             yield cell.report, cell.gain
         if cell.sample is not None and cell.sample.report.score is not None:
             yield cell.sample.report, cell.sample.gain
+
+
+def _on_sample(state: AttemptState) -> int:
+    """Return the number of scored steps on the sample."""
+    return sum(cell.sample is not None and cell.sample.report.score is not None for cell in state.cells)
 
 
 def _bits(state: CampaignState, attempts: Sequence[AttemptState]) -> float:

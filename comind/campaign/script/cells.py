@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_state import CellRun
+from comind.domain.problem import OUT_OF_FOLD_PROBABILITIES
 from comind.session.session_ports import CellResult, CellStatus
 from comind.system.syntax import parse_python
 
@@ -23,6 +24,7 @@ _DROPPED_MAGICS = {
     "precision",
     "pinfo",
 }
+_DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _TIMING = ("time ", "timeit ", "prun ")
 
 
@@ -37,6 +39,8 @@ class RanCell:
     life: int
     """Number of the interpreter that ran it; names do not survive a restart, files do."""
     names: SubmissionNames
+    beside: frozenset[str] = frozenset()
+    """Files of probabilities for validation and test rows that were collected with its submissions."""
 
 
 def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
@@ -55,7 +59,9 @@ def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
         code = ran_part(to_python(cell.code), cell.result)
         if code.strip() and (not cell.scratch or cell.step == step):
             names = cell.names or SubmissionNames()
-            cells.append(RanCell(cell.step, cell.goal, code, life, names))
+            beside = set(cell.submitted.probabilities if cell.submitted else ())
+            beside.discard(OUT_OF_FOLD_PROBABILITIES)
+            cells.append(RanCell(cell.step, cell.goal, code, life, names, frozenset(beside)))
         life += cell.result.state_lost
     return cells
 
@@ -71,6 +77,12 @@ def ran_part(code: str, result: CellResult) -> str:
     line = int(found.group(1))
     whole = [each for each in tree.body if (each.end_lineno or each.lineno) < line]
     return "\n".join(code.split("\n")[: whole[-1].end_lineno]) if whole else ""
+
+
+def only_defines(code: str) -> bool:
+    """Return whether code has imports and definitions alone, which take no time."""
+    tree = parsed(code)
+    return tree is not None and all(isinstance(each, _DEFINITIONS) for each in tree.body)
 
 
 def parsed(code: str) -> ast.Module | None:

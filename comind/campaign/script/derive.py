@@ -1,4 +1,4 @@
-"""Derive a script from cells: a backward slice from the two submissions."""
+"""Derive a script from cells: a backward slice from both submissions and probabilities beside them."""
 
 import ast
 import hashlib
@@ -17,7 +17,7 @@ from comind.domain.problem import PROGRAM
 class ScriptOrigin(StrEnum):
     """The origin of a script."""
 
-    DERIVED = "derived"  # the statements that the submissions need
+    DERIVED = "derived"  # the statements that the submissions, and probabilities beside them, need
     CELLS = "cells"  # all cells that ran, in order
 
 
@@ -76,20 +76,33 @@ def derive(cells: Sequence[RanCell]) -> Script:
     """
     if (program := _program(cells[-1])) is not None:
         return program
+    kept = _kept(cells)
+    return all_cells(cells) if kept is None else _script(ScriptOrigin.DERIVED, cells, kept)
+
+
+def needed_parts(cells: Sequence[RanCell]) -> dict[int, str]:
+    """Return by step the statements that the submissions of the last cell depend on."""
+    kept, parts = _kept(cells), dict[int, list[str]]()
+    for cell, text in [(cell, cell.code) for cell in cells] if kept is None else kept:
+        parts.setdefault(cell.step, []).append(text)
+    return {step: "\n".join(texts) for step, texts in parts.items()}
+
+
+def _kept(cells: Sequence[RanCell]) -> list[tuple[RanCell, str]] | None:
+    """Return the statements that the submissions of the last cell need; None if one cannot be parsed."""
     trees = [parsed(cell.code) for cell in cells]
     symbols = symbols_of(tree for tree in trees if tree is not None)
     units: list[_Unit] = []
     for cell, tree in zip(cells, trees, strict=True):
         if tree is None:
-            return all_cells(cells)
+            return None
         units += [
             _Unit(cell, text, statements, effects_of(statements, symbols))
             for text, statements in _units(cell.code, tree)
         ]
     names = cells[-1].names
-    wanted = {file_of(names.validation) or ANY_FILE, file_of(names.test) or ANY_FILE}
-    kept = _slice(units, wanted)
-    return _script(ScriptOrigin.DERIVED, cells, kept)
+    written = (names.validation, names.test, *cells[-1].beside)
+    return _slice(units, {file_of(name) or ANY_FILE for name in written})
 
 
 def all_cells(cells: Sequence[RanCell]) -> Script:

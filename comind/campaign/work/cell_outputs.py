@@ -1,11 +1,12 @@
 """Collect the files that a cell wrote: its submissions, and a listing of all others.
 
-Two files of the same cell belong to the pair:
+Further files of the same cell belong to the pair:
 
-    out_of_fold.csv   predictions for rows of train.csv, in the format of a submission
-    nominated.txt     nominates the pair as the attempt's pick, whatever it contains
+    out_of_fold.csv     predictions for rows of train.csv, in the format of a submission
+    *_probabilities.csv the probabilities beside labels, for validation, test and rows of train.csv
+    nominated.txt       nominates the pair as the attempt's pick, whatever it contains
 
-A cell without a pair may hand in `sample_predictions.csv`, as a step on the sample.
+A cell without a pair that uses rows of the sample may hand in `sample_predictions.csv`, as a step on it.
 """
 
 import hashlib
@@ -13,18 +14,20 @@ from contextlib import suppress
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import WorkFolder
-from comind.campaign.log.outcome import HandedIn, SamplePredictions, Submitted
+from comind.campaign.log.outcome import PROBABILITIES, HandedIn, SamplePredictions, Submitted
 from comind.campaign.log.work_events import SubmissionNames, WrittenFile
+from comind.domain.problem import SAMPLE_AT
 from comind.errors import SubmissionError
 from comind.session.workspace import walk_files
 from comind.system.files import read_untrusted, write_atomically
 
 SUBMISSION_BYTES = 512 << 20
 
-_OUT_OF_FOLD = "out_of_fold.csv"
+_OUT_OF_FOLD = {"out_of_fold.csv": "out_of_fold_sha256"}
 _NOMINATION = "nominated.txt"
 _ON_SAMPLE = "sample_predictions.csv"
 _NOT_BOTH = f"{_ON_SAMPLE} was not scored, as this cell handed in a pair of submissions"
+_NOT_USED = f"{_ON_SAMPLE}: the code of this cell uses no rows of {SAMPLE_AT}/"
 
 
 class SubmissionCollector:
@@ -33,10 +36,25 @@ class SubmissionCollector:
     Looks for the names that the model gave, then for the default ones.
     """
 
-    def __init__(self, workspace: Path, named: SubmissionNames | None, *, sample: bool = False) -> None:
-        """Record the status of the files before the cell runs; with `sample` there are steps on one."""
-        self._workspace, self._sample, self.note = workspace, sample, ""
+    note = ""
+
+    def __init__(
+        self,
+        workspace: Path,
+        named: SubmissionNames | None,
+        *,
+        sample: bool = False,
+        uses_sample: bool = False,
+        probabilities: bool = False,
+    ) -> None:
+        """Record the status of the files before the cell runs.
+
+        With `sample` there are steps on one, with `uses_sample` this may be one; with `probabilities`
+        these count, too.
+        """
+        self._workspace, self._sample, self._uses_sample = workspace, sample, uses_sample
         self._named = named
+        self._beside = _OUT_OF_FOLD | (PROBABILITIES if probabilities else {})
         self._pairs = [named, SubmissionNames()] if named else [SubmissionNames()]
         self._before = self._marks()
 
@@ -44,12 +62,12 @@ class SubmissionCollector:
         """Copy the files that the cell wrote to `folder`; return the pair, and why a file was rejected.
 
         The reason is empty if the cell wrote neither file and named none. With a pair, the reason is
-        about the out-of-fold predictions, which are optional. Predictions on the sample are returned
-        where the cell wrote no file of a pair.
+        about the files beside it, which are optional. Predictions on the sample are returned where the
+        cell uses it, gave no other names and wrote no file of a pair.
         """
         after = self._marks()
         fresh = {name for name in after if after[name] != self._before[name]}
-        optional = {_OUT_OF_FOLD, _NOMINATION, _ON_SAMPLE}
+        optional = {*self._beside, _NOMINATION, _ON_SAMPLE}
         beside = {name for name in fresh & optional if after[name] is not None}
         on_sample = self._sample and _ON_SAMPLE in beside
         reason = ""
@@ -64,8 +82,11 @@ class SubmissionCollector:
                 self.note = _NOT_BOTH if on_sample else ""
                 return self._with(beside, submitted, folder)
         pairs = {name for pair in self._pairs for name in (pair.validation, pair.test)}
-        if not on_sample or pairs & fresh:
+        other_names = self._named not in (None, SubmissionNames())
+        if not on_sample or pairs & fresh or other_names:
             return None, reason
+        if not self._uses_sample:
+            return None, _NOT_USED
         try:
             sha256 = self._copy(_ON_SAMPLE, folder.sample_predictions(step), fresh)
         except SubmissionError as error:
@@ -86,22 +107,23 @@ class SubmissionCollector:
         return hashlib.sha256(content).hexdigest()
 
     def _with(self, beside: set[str], submitted: Submitted, folder: WorkFolder) -> tuple[Submitted, str]:
-        """Add nomination and out-of-fold predictions; the pair is valid without them."""
-        submitted = submitted.model_copy(update={"nominated": _NOMINATION in beside})
-        target = folder.out_of_fold(submitted.step)
-        target.unlink(missing_ok=True)  # of an interrupted run of this step
-        if _OUT_OF_FOLD not in beside:
-            return submitted, ""
-        try:
-            found = self._copy(_OUT_OF_FOLD, target, beside)
-        except SubmissionError as error:
-            return submitted, str(error)
-        return submitted.model_copy(update={"out_of_fold_sha256": found}), ""
+        """Add the nomination and the files beside a pair, which is valid without them."""
+        found: dict[str, object] = {"nominated": _NOMINATION in beside}
+        reasons = []
+        for name, field in self._beside.items():
+            target = folder.submissions(submitted.step) / name
+            target.unlink(missing_ok=True)  # of an interrupted run of this step
+            if name in beside:
+                try:
+                    found[field] = self._copy(name, target, beside)
+                except SubmissionError as error:
+                    reasons.append(str(error))
+        return submitted.model_copy(update=found), "; ".join(reasons)
 
     def _marks(self) -> dict[str, object]:
         """Return the status of each file that may be submitted; it changes with every write."""
         pairs = (name for pair in self._pairs for name in (pair.validation, pair.test))
-        names = dict.fromkeys((*pairs, _OUT_OF_FOLD, _NOMINATION, _ON_SAMPLE))
+        names = dict.fromkeys((*pairs, *self._beside, _NOMINATION, _ON_SAMPLE))
         return {name: file_status(self._workspace / name) for name in names}
 
 

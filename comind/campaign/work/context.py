@@ -37,7 +37,6 @@ from comind.campaign.work.text_ranking import rank
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.errors import NodeLostError, SubmissionError
-from comind.grading.grader_port import GradeReport
 from comind.llm.context_window import max_reply_tokens
 from comind.llm.exchange import Answer, ask
 from comind.llm.model_ports import ModelRequest
@@ -175,7 +174,7 @@ class CodeContext(ThinkContext):
         """Run one cell, collect the pair of submissions that it wrote, if any, and have it graded.
 
         `submission` names the files if they are not the default ones; a missing named file is reported
-        in `Step.refused`. Out-of-fold predictions and a nomination are collected with the pair.
+        in `Step.refused`. Files beside the pair and a nomination are collected with it.
         `rejected` says by whom and why the agent rejects the code, such as `the checker: labels leak`:
         its score is known, but it is not picked, blended or delivered while another step has one.
         `seconds` is the cell's timeout. With `scratch` no later cell depends on it.
@@ -196,13 +195,15 @@ class CodeContext(ThinkContext):
             return replace(step, sample=grade_on_sample(ended.sample, *given, self._live_seconds_left))
         if ended.submitted is None:
             return step
-        graded, refused = self._grade(ended.submitted), ended.refused
+        graded = self._grade(ended.submitted)
         return replace(
             step,
             refused="",
+            unread=ended.refused,
             report=graded.report,
             gain=graded.gain,
-            out_of_fold=GradeReport(valid=False, message=refused) if refused else graded.out_of_fold,
+            out_of_fold=graded.out_of_fold,
+            probabilities=graded.probabilities,
             followed=self.state.best == ended.submitted if ended.submitted.nominated else None,
         )
 
@@ -277,7 +278,9 @@ class CodeContext(ThinkContext):
             self._evaluation.take(self._live_seconds_left)
         session = self._live_session()
         seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left(reserved))
-        collector = self.hand_in.collector(session.workspace, cell.code, cell.submission)
+        uses = self.hand_in.sample and uses_sample(self.state.replayable(), cell.code)
+        names = cell.submission
+        collector = self.hand_in.collector(session.workspace, cell.code, names, uses_sample=uses)
         before = list_files(session.workspace)
         with self._watched(cell.goal, cell.code, seconds, served) as watch:
             result = session.run(cell.code, seconds=seconds, watch=watch)
@@ -289,7 +292,7 @@ class CodeContext(ThinkContext):
             result=result.with_note(collector.note),
             submitted=taken if isinstance(taken, Submitted) else None,
             sample=taken if isinstance(taken, SamplePredictions) else None,
-            uses_sample=taken is not None and uses_sample(self.state.replayable(), cell.code),
+            uses_sample=taken is not None and uses,
             refused=refused,
             files=written_since(before, list_files(session.workspace)),
             neighbours=self._neighbours.latest()
@@ -356,7 +359,7 @@ class CodeContext(ThinkContext):
                 submitted=submitted,
                 report=report,
                 gain=gain,
-                out_of_fold=self._out_of_fold(submitted),
+                **self._beside(submitted),
                 nominee=nominee,
                 evaluation=self._evaluation.use() if self._evaluation is not None else None,
                 evaluations=self._evaluation.limit if self._evaluation is not None else None,
@@ -374,11 +377,14 @@ class CodeContext(ThinkContext):
         except SubmissionError:
             return None
 
-    def _out_of_fold(self, submitted: Submitted) -> GradeReport | None:
-        """Return the report on a step's out-of-fold predictions, if there are any."""
-        if not submitted.out_of_fold_sha256:
-            return None
-        return self._grader.out_of_fold(self._folder.out_of_fold(submitted.step))
+    def _beside(self, submitted: Submitted) -> dict[str, Any]:
+        """Return the reports on what a step submitted beside its pair, by field of `Graded`."""
+        folds, files = submitted.out_of_fold_sha256, [*self._folder.probabilities(submitted).values()]
+        path = self._folder.out_of_fold(submitted.step)
+        return {
+            "out_of_fold": self._grader.out_of_fold(path) if folds else None,
+            "probabilities": self._grader.probabilities(files) if files else None,
+        }
 
     def _live_session(self) -> Session:
         if self._session is None:

@@ -39,18 +39,28 @@ class HandIn(Protocol):
     statuses: ClassVar[tuple[CellStatus, ...]]
     """How cells have ended that hand in."""
 
+    @property
+    def sample(self) -> bool:
+        """Whether there are steps on a sample of the training rows."""
+        ...
+
     def names(self, given: SubmissionNames | None) -> SubmissionNames | None:
         """Return the names of the files that a cell hands in; None for the default ones."""
         ...
 
-    def collector(self, workspace: Path, code: str, names: SubmissionNames | None) -> Collector:
-        """Return the collector of a cell that is about to run."""
+    def collector(
+        self, workspace: Path, code: str, names: SubmissionNames | None, *, uses_sample: bool
+    ) -> Collector:
+        """Return the collector of a cell that is about to run, and may use rows of the sample."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FilesHandedIn:
     """A cell hands in the predictions that it wrote."""
+
+    probabilities: bool = False
+    """Whether probabilities beside labels count."""
 
     wanted: ClassVar = "pair of submissions"
     missing: ClassVar = "did not write both submissions"
@@ -60,16 +70,19 @@ class FilesHandedIn:
     )  # it may fail after it wrote them
 
     sample: bool = False
-    """Whether attempts get a sample of the training rows, so that there are steps on it."""
+    """Whether there are steps on a sample of the training rows."""
 
     def names(self, given: SubmissionNames | None) -> SubmissionNames | None:
         """Return the names that the agent gave."""
         return given
 
-    def collector(self, workspace: Path, code: str, names: SubmissionNames | None) -> Collector:
+    def collector(
+        self, workspace: Path, code: str, names: SubmissionNames | None, *, uses_sample: bool
+    ) -> Collector:
         """Return a collector of files by their status."""
         del code
-        return SubmissionCollector(workspace, names, sample=self.sample)
+        beside = {"sample": self.sample, "probabilities": self.probabilities}
+        return SubmissionCollector(workspace, names, uses_sample=uses_sample, **beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +92,7 @@ class ProgramHandedIn:
     wanted: ClassVar = "program that defines `solve`"
     missing: ClassVar = "does not define `solve` at its top level"
     statuses: ClassVar[tuple[CellStatus, ...]] = (CellStatus.OK,)
+    sample: ClassVar = False
 
     try_out: Callable[[bytes], str]
     """Returns lines on a program's scores on the development instances, for the cell's output."""
@@ -88,8 +102,11 @@ class ProgramHandedIn:
         del given
         return PROGRAM_NAMES
 
-    def collector(self, workspace: Path, code: str, names: SubmissionNames | None) -> Collector:
+    def collector(
+        self, workspace: Path, code: str, names: SubmissionNames | None, *, uses_sample: bool
+    ) -> Collector:
         """Return a collector of the program."""
+        del uses_sample
         own = submitted_program(names, code) or ""
         return _ProgramCollector(self.try_out, workspace, own.encode(), file_status(workspace / PROGRAM))
 

@@ -26,10 +26,14 @@ class Step:
     """Paired difference to the attempt's previous best score; positive is better."""
     refused: str = ""
     """Why the files it named were rejected."""
+    unread: str = ""
+    """Why files beside a graded pair could not be read."""
     neighbours: tuple[Neighbour, ...] = ()
     """Other attempts with progress since the last report; with failed or submitting steps only."""
     out_of_fold: GradeReport | None = None
     """Report on its out-of-fold predictions; None if it submitted none."""
+    probabilities: GradeReport | None = None
+    """Report, without a score, on the probabilities beside its labels; None if it submitted none."""
     followed: bool | None = None
     """Whether its nomination made it the attempt's pick; None if it was not nominated."""
     rejected: str = ""
@@ -37,7 +41,7 @@ class Step:
     sample: SampleGraded | None = None
     """How its predictions on the sample were graded; None of a full step."""
     uses_sample: bool = False
-    """Whether it handed in what rows of the sample are used for."""
+    """Whether it handed in what depends on rows of the sample."""
     missing: str = FilesHandedIn.missing
     """What its cell did if it handed in nothing."""
 

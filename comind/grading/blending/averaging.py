@@ -2,10 +2,11 @@
 
 The members' own submissions are taken where they lie at input/.members; else the members are run, each
 in a folder of its own. Numbers are averaged as they are, by rank, or on a scale (log, log1p, logit) and
-back; labels by vote.
+back; labels by vote, or by the probabilities or numbers that members keep beside them.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,10 @@ import numpy as np
 import pandas as pd
 
 KEPT = "input/.members"
+FILES_BESIDE = ("validation_probabilities.csv", "test_probabilities.csv")
 NO_LESS = 1e-15
+BESIDE = ("probability", "number")
+"""Means of what is kept beside labels: probabilities of classes, and numbers before rounding."""
 _UNBOUNDED = ("log", "logit")  # scales on which every number is a prediction
 
 
@@ -49,7 +53,10 @@ def average(
     if mean == "vote":
         return voted(parts, weights)
     mixed = sum(weight * part for weight, part in zip(weights, parts, strict=True))
-    mixed = np.asarray(mixed / weights.sum(axis=0) if offsets is None else mixed + offsets)
+    is_average = offsets is None or mean in BESIDE
+    mixed = np.asarray(mixed / weights.sum(axis=0) if is_average else mixed + offsets)
+    if mean in BESIDE:
+        return mixed
     if offsets is not None and mean not in _UNBOUNDED:
         least = np.min([part.min(axis=0) for part in parts], axis=0)
         most = np.max([part.max(axis=0) for part in parts], axis=0)
@@ -65,6 +72,23 @@ def average(
             return np.asarray(np.rint(mixed).astype("int64"))
         case _:
             return mixed
+
+
+def decided(
+    mean: str, mixed: np.ndarray, labels: Sequence[str], offsets: np.ndarray | None
+) -> np.ndarray:
+    """Return the label of each row, shape (rows,), of averaged probabilities or numbers.
+
+    The most probable class, after its logarithm was raised by its offset; or the label between whose
+    bounds a number lies, ascending `offsets`, without which it is rounded to the nearest label.
+    """
+    names = np.array(labels, dtype=object)
+    if mean == "probability":
+        raised = mixed if offsets is None else np.log(np.maximum(mixed, NO_LESS)) + offsets
+        return np.asarray(names[np.argmax(raised, axis=1)])
+    values = np.array(labels, dtype=float)
+    bounds = (values[1:] + values[:-1]) / 2 if offsets is None else offsets
+    return np.asarray(names[np.searchsorted(bounds, mixed[:, 0])])
 
 
 def voted(parts: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
@@ -84,28 +108,54 @@ def blend(
     mean: str,
     *names: str,
     offsets: Sequence[float] | None = None,
+    labels: Sequence[str] = (),
 ) -> None:
-    """Write the averages of the members' submissions for validation and test, under these `names`."""
+    """Write the averages of the members' submissions for validation and test, under these `names`.
+
+    With `labels` they average probabilities or numbers, in files beside the submissions.
+    """
     weights = np.array([member["weights"] for member in members], dtype=float)
     weights = np.broadcast_to(weights, (len(members), len(targets)))
     found = [submissions_of(number, member) for number, member in enumerate(members)]
+    added = None if offsets is None else np.array(offsets)
     for place, name in enumerate(names):
-        tables = [read_cells(files[place]) for files in found]
-        keys = [row_keys(table, ids) for table in tables]
-        parts = [
-            scaled(mean, values_of(mean, table.iloc[key.get_indexer(keys[0])], targets))
-            for table, key in zip(tables, keys, strict=True)
-        ]
-        mixed = average(mean, parts, weights, None if offsets is None else np.array(offsets))
+        first = read_cells(found[0][place])
+        wanted = row_keys(first, ids)
+        parts = []
+        for files in found:
+            table = read_cells(files[place + len(names) * bool(labels)])
+            rows = table.iloc[row_keys(table, ids).get_indexer(wanted)]
+            parts.append(scaled(mean, values_of(mean, rows, columns_of(mean, rows, targets, labels))))
+        mixed = average(mean, parts, weights, added)
+        if labels:
+            mixed = decided(mean, mixed, labels, added)[:, None]
         columns = {target: mixed[:, number] for number, target in enumerate(targets)}
-        tables[0].assign(**columns).to_csv(name, index=False, lineterminator="\n")
+        first.assign(**columns).to_csv(name, index=False, lineterminator="\n")
 
 
-def submissions_of(number: int, member: Mapping[str, Any]) -> tuple[Path, Path]:
-    """Return where both submissions of a member lie; it is run where they are not there."""
+def columns_of(mean: str, table: pd.DataFrame, targets: list[str], labels: Sequence[str]) -> list[str]:
+    """Return the columns that are averaged; those of classes in the order of `labels`."""
+    if mean != "probability":
+        return targets
+    known = {plain(name): name for name in table.columns}
+    return [known[plain(label)] for label in labels]
+
+
+def plain(label: str) -> str:
+    """Return the spelling in which labels are compared."""
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", label.strip()).casefold()
+
+
+def submissions_of(number: int, member: Mapping[str, Any]) -> tuple[Path, ...]:
+    """Return where both submissions of a member lie, and what it keeps beside each.
+
+    It is run where they are not there.
+    """
     kept = Path(KEPT, str(number))
     if kept.is_dir():
-        return kept / "validation_submission.csv", kept / "submission.csv"
+        return tuple(
+            kept / name for name in ("validation_submission.csv", "submission.csv", *FILES_BESIDE)
+        )
     folder = Path("members", str(number))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -123,7 +173,7 @@ def submissions_of(number: int, member: Mapping[str, Any]) -> tuple[Path, Path]:
     if ran.returncode:
         last = ran.stderr.strip().rpartition("\n")[2]
         raise RuntimeError(f"the script of {member['name']} ended with {ran.returncode}: {last}")
-    return folder / member["validation"], folder / member["test"]
+    return tuple(folder / name for name in (member["validation"], member["test"], *FILES_BESIDE))
 
 
 def read_cells(path: Path) -> pd.DataFrame:

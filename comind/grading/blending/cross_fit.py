@@ -1,8 +1,9 @@
-"""Accept a blend by cross-fitting: select on one half of the rows, score on the other, both ways."""
+"""Find the blend of candidates that gains most on rows that it was not selected on, and accept it."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +11,12 @@ import pandas as pd
 
 from comind.domain.metric import Paired
 from comind.errors import SubmissionError
+from comind.grading.blending.averaging import BESIDE
 from comind.grading.blending.error_correlation import correlation, prediction_errors
 from comind.grading.blending.held_out import held_out_gain, pooled_gain, row_parts, singles_of
 from comind.grading.blending.selection import (
     FREE,
+    Beside,
     CandidatePool,
     Costs,
     Selection,
@@ -39,15 +42,34 @@ class OutOfFold(NamedTuple):
     predictions: Mapping[int, pd.DataFrame]
     """By position among all candidates; those that have none are not there."""
     groups: np.ndarray | None = None
+    rows: np.ndarray | None = None
+    """Their positions in train.csv, ascending."""
+    beside: Mapping[int, pd.DataFrame] = MappingProxyType({})
+    """What candidates keep beside labels, in the same rows."""
 
 
-def fit_blend(
+class KeptBeside(NamedTuple):
+    """What candidates keep beside labels for the rows of the truth."""
+
+    mean: str
+    labels: tuple[str, ...]
+    """As of `Beside`."""
+    tables: Mapping[int, pd.DataFrame]
+    """By position among all candidates."""
+
+    def of(self, tables: Mapping[int, pd.DataFrame], places: Sequence[int]) -> Beside:
+        """Return those of the candidates at these positions."""
+        return Beside(self.mean, self.labels, [tables.get(place) for place in places])
+
+
+def fit_blend(  # noqa: PLR0913 - what there is to know of the candidates
     metric: Metric,
     truth: pd.DataFrame,
     predictions: Iterable[pd.DataFrame],
     groups: np.ndarray | None = None,
     *,
     out_of_fold: OutOfFold | None = None,
+    beside: KeptBeside | None = None,
     costs: Costs = FREE,
     clock: Callable[[], float] = time.monotonic,
 ) -> BlendReport:
@@ -58,7 +80,7 @@ def fit_blend(
     `out_of_fold`, a stack learned on its rows. Each is judged on rows that it was not selected on,
     against the candidate that is best on the rows selected on: on one half of `truth` (of whole groups)
     after a selection on the other one, both ways, and on out-of-fold rows, a stack by cross-validation.
-    The way that gains most is taken, and accepted if it loses nothing.
+    The way that gains most is taken, and accepted if it is not expected to lose.
     """
     means = supported_means(metric)
     if not means:
@@ -66,11 +88,15 @@ def fit_blend(
     if len(truth) < _LEAST_ROWS:
         return BlendReport(reason=f"{len(truth)} validation rows are too few to select and judge on")
     most = most_candidates(metric, truth.size)
-    places, tables = distinct_candidates(means[0], truth, predictions, most)
+    others = {} if out_of_fold is None else _distinct_stack(means[0], out_of_fold, most)
+    places, tables = distinct_candidates(means[0], truth, predictions, most, others)
     if len(tables) == 1:
         return BlendReport(candidates=1, reason="the errors of all scored steps are the same")
-    costs = costs.of(places)
-    pool = CandidatePool(metric, truth, tables, means, costs)
+    kept = None if beside is None else beside.of(beside.tables, places)
+    pool = CandidatePool(metric, truth, tables, means, costs.of(places), kept)
+    if len(pool.allowed(means[0])) <= 1:
+        few = f"no two of {len(tables)} candidates can be refitted in the time left"
+        return BlendReport(candidates=len(tables), reason=few)
     if metric.by_program:
         begun = clock()
         pool.score_all(singles_of(pool), row_parts(len(truth), 2, groups)[0])
@@ -78,20 +104,29 @@ def fit_blend(
             slow = f"the evaluator takes {seconds:.0f} s for {len(tables)} scores, too long to select by"
             return BlendReport(candidates=len(tables), reason=slow)
     try:
-        stack = _stack(metric, out_of_fold, places, costs)
-        ways = _judged(pool, groups, stack)
+        ways = [_selected(pool, groups, most)]
     except (ValueError, SubmissionError) as error:
         why = f"a part of the rows has no score: {error}"
         return BlendReport(candidates=len(tables), reason=why)
-    final, gain = max(ways, key=lambda way: way.gain.difference)
+    if out_of_fold is not None:
+        rows = pool.with_rows(
+            out_of_fold.truth,
+            [others.get(each) for each in places],
+            None if beside is None else beside.of(out_of_fold.beside, places),
+        )
+        ways = _with_stack(ways[0], pool, groups, rows, out_of_fold.groups)
+    final = max(ways, key=lambda way: (_is_accepted(way), way.gain.difference))
+    members = final.weights.members
     report = BlendReport(
         candidates=len(tables),
-        mean=final.mean,
-        members=tuple(places[number] for number in final.members),
-        weights=tuple(_by_target(final.weights[number]) for number in final.members),
-        offsets=() if final.offsets is None else _by_target(final.offsets),
-        out_of_fold_rows=stack.rows if stack is not None and final is stack.weights else 0,
-        gain=gain,
+        mean=final.weights.mean,
+        members=tuple(places[number] for number in members),
+        weights=_by_target(final.weights.weights[members]),
+        offsets=() if final.weights.offsets is None else tuple(final.weights.offsets.tolist()),
+        labels=pool.labels if final.weights.mean in BESIDE else (),
+        stacked=final.stacked,
+        out_of_fold_rows=final.rows,
+        gain=final.gain,
     )
     return report.model_copy(update={"reason": rejection_reason(report)})
 
@@ -101,35 +136,65 @@ class _Way(NamedTuple):
 
     weights: Selection
     gain: Paired
+    stacked: bool = False
+    rows: int = 0
+    """Out-of-fold rows on which it was judged, too."""
 
 
-def _judged(pool: CandidatePool, groups: np.ndarray | None, stack: Stack | None) -> list[_Way]:
-    """Return the stack, if there is one, and the blend that is selected on the rows of `pool`.
+def _is_accepted(way: _Way) -> bool:
+    """Return whether a way is an average or a sum, and not expected to lose."""
+    return len(way.weights.members) > 1 and way.gain.expected_of_combination >= 0
 
-    Both are judged on the out-of-fold rows as well, if all members have predictions there.
+
+def _selected(pool: CandidatePool, groups: np.ndarray | None, most: int) -> _Way:
+    """Return the blend of the first candidates that is selected on the rows of `pool`.
+
+    It is judged on halves of these.
     """
-    rows = len(pool.truth)
-    halves = row_parts(rows, 2, groups)
-    selected = select(pool, np.arange(rows))
-    ways = [_Way(selected, held_out_gain(pool, halves, groups, partial(select, pool)))]
-    if stack is None:
-        return ways
-    ways.insert(0, _Way(stack.weights, held_out_gain(pool, halves, groups, lambda _: stack.weights)))
-    judged = ((way, stack.gain(way.weights)) for way in ways)
+    halves = row_parts(len(pool.truth), 2, groups)
+    way = partial(select, pool, most=most)
+    return _Way(way(np.arange(len(pool.truth))), held_out_gain(pool, halves, groups, way))
+
+
+def _with_stack(
+    selected: _Way,
+    pool: CandidatePool,
+    groups: np.ndarray | None,
+    others: CandidatePool,
+    other_groups: np.ndarray | None,
+) -> list[_Way]:
+    """Return the stack and the selected blend, judged on the out-of-fold rows of `others` as well.
+
+    The latter only if all members have predictions there, and the candidate that is best on the rows of
+    `pool`, as it is what they are compared with. Only the selected blend where no stack can be learned.
+    """
+    if len(others.truth) < LEAST_ROWS or len(others.allowed(others.means[0])) <= 1:
+        return [selected]
+    rows = np.arange(len(pool.truth))
+    try:
+        stack = Stack(others, other_groups)
+        learned = held_out_gain(pool, row_parts(len(rows), 2, groups), groups, lambda _: stack.weights)
+        ways = [_Way(stack.weights, learned, stacked=True), selected]
+        best = pool.known[int(np.argmax(pool.score_all(singles_of(pool), rows)))]
+        gains = [stack.gain(way.weights) if best in others.known else None for way in ways]
+    except (ValueError, RuntimeError, SubmissionError):  # the metric is undefined on a part, or no fit
+        return [selected]
     return [
-        way if more is None else _Way(way.weights, pooled_gain((way.gain, more), (rows, stack.rows)))
-        for way, more in judged
+        way
+        if more is None
+        else way._replace(gain=pooled_gain((way.gain, more), (len(rows), stack.rows)), rows=stack.rows)
+        for way, more in zip(ways, gains, strict=True)
     ]
 
 
-def _stack(metric: Metric, rows: OutOfFold | None, places: Sequence[int], costs: Costs) -> Stack | None:
-    """Return a stack of the candidates that have out-of-fold predictions; None of fewer than two."""
-    tables = [rows.predictions.get(place) if rows is not None else None for place in places]
-    known = sum(each is not None for each in tables)
-    if rows is None or len(rows.truth) < LEAST_ROWS or known <= 1:
-        return None
-    pool = CandidatePool(metric, rows.truth, tables, supported_means(metric), costs)
-    return Stack(pool, rows.groups)
+def _distinct_stack(mean: str, rows: OutOfFold, most: int) -> dict[int, pd.DataFrame]:
+    """Return the out-of-fold predictions with errors unlike all earlier ones, by place.
+
+    Their labels are public, so the candidates of a stack tell nothing of those of validation.
+    """
+    places = list(rows.predictions)
+    kept, _ = distinct_candidates(mean, rows.truth, rows.predictions.values(), most)
+    return {places[number]: rows.predictions[places[number]] for number in kept}
 
 
 def most_candidates(metric: Metric, cells: int) -> int:
@@ -139,33 +204,38 @@ def most_candidates(metric: Metric, cells: int) -> int:
 
 
 def distinct_candidates(
-    mean: str, truth: pd.DataFrame, predictions: Iterable[pd.DataFrame], most: int
+    mean: str,
+    truth: pd.DataFrame,
+    predictions: Iterable[pd.DataFrame],
+    most: int,
+    needed: Container[int] = (),
 ) -> tuple[list[int], list[pd.DataFrame]]:
-    """Return the positions and tables of the first predictions with errors unlike all earlier ones."""
-    places: list[int] = []
-    tables: list[pd.DataFrame] = []
+    """Return the positions and tables of the first predictions with errors unlike all earlier ones.
+
+    Then those of the others that are at the positions `needed`.
+    """
+    found: dict[int, pd.DataFrame] = {}
+    further: dict[int, pd.DataFrame] = {}
     errors: list[np.ndarray] = []
     for place, table in enumerate(predictions):
         wrong = prediction_errors(mean, truth, table)
-        if all(correlation(wrong, other) < _SAME_ERRORS for other in errors):
-            places.append(place)
-            tables.append(table)
+        if len(errors) < most and all(correlation(wrong, other) < _SAME_ERRORS for other in errors):
             errors.append(wrong)
-        if len(tables) == most:
+            found[place] = table
+        elif place in needed:
+            further[place] = table
+        if len(errors) == most and not needed:
             break
-    return places, tables
+    found |= further
+    return list(found), list(found.values())
 
 
 def rejection_reason(report: BlendReport) -> str:
-    """Return why a blend is rejected; empty if it is not expected to lose.
-
-    The gain decides by its sign, however small beside its standard error: of two results that cannot be
-    told apart the average is the better one in expectation (`docs/design/0013-pick-rules.md`).
-    """
+    """Return why a blend is rejected; empty if it is not expected to lose."""
     assert report.gain is not None
     if len(report.members) == 1:
         return f"no average of {report.candidates} candidates is better than the best of them"
-    if report.gain.difference >= 0:
+    if report.gain.expected_of_combination >= 0:
         return ""
     return (
         f"on rows that it was not selected on, a blend of {report.candidates} candidates is "
@@ -174,7 +244,7 @@ def rejection_reason(report: BlendReport) -> str:
     )
 
 
-def _by_target(row: np.ndarray) -> tuple[float, ...]:
-    """Return the values of the target columns, a single one if they are the same."""
-    same = (row == row[:1]).all()
-    return tuple(row[:1].tolist() if same else row.tolist())
+def _by_target(rows: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    """Return the values of each row, a single one if those of all target columns are the same."""
+    same = (rows == rows[:, :1]).all()
+    return tuple(tuple(row[:1].tolist() if same else row.tolist()) for row in rows)

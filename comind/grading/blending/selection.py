@@ -3,13 +3,15 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
 from comind.errors import SubmissionError
-from comind.grading.blending.averaging import average, scaled
+from comind.grading.blending.averaging import BESIDE, average, decided, scaled
+from comind.grading.grader_port import BlendReport
 from comind.metrics.metric_types import Metric, TableMetric
 
 MOST_MEMBERS = 5
@@ -60,13 +62,25 @@ class Selection:
     weights: np.ndarray
     """Shape (candidates, targets); those of an average are integers."""
     offsets: np.ndarray | None = None
-    """What is added to a weighted sum, on the scale of the mean; shape (targets,)."""
+    """What is added to a weighted sum, on the scale of the mean, shape (targets,); or what decides
+    between labels (`decided`), shape (classes,) or (labels - 1,)."""
 
     @property
     def members(self) -> list[int]:
         """The candidates with positive weights, the heaviest first."""
         totals = self.weights.sum(axis=1)
         return sorted(np.flatnonzero(totals).tolist(), key=lambda number: (-totals[number], number))
+
+
+class Beside(NamedTuple):
+    """What candidates keep beside labels."""
+
+    mean: str
+    """One of `averaging.BESIDE`."""
+    labels: tuple[str, ...]
+    """The label of each column of probabilities, or all labels in ascending order; as parsed."""
+    tables: Sequence[pd.DataFrame | None]
+    """By candidate, in the rows of the truth."""
 
 
 class CandidatePool:
@@ -79,16 +93,18 @@ class CandidatePool:
         candidates: Sequence[pd.DataFrame | None],
         means: Sequence[str],
         costs: Costs = FREE,
+        beside: Beside | None = None,
     ) -> None:
         """Scale all candidates for each of `means`, over all rows, which needs no labels.
 
-        Candidates without predictions for these rows are None, and in no blend.
+        Candidates without predictions for these rows are None, and in no blend. Where at least two keep
+        something `beside` their labels, its mean is the last one.
         """
         self.metric = metric
         self.truth = truth
         self.size = len(candidates)
         self.known = [number for number, table in enumerate(candidates) if table is not None]
-        self.targets = list(truth.columns)
+        self.targets = next(list(table.columns) for table in candidates if table is not None)
         self._costs = costs
         self._parts = {
             mean: {
@@ -98,12 +114,38 @@ class CandidatePool:
             }
             for mean in means
         }
+        self.labels: tuple[str, ...] = ()
+        if beside is not None and sum(each is not None for each in beside.tables) > 1:
+            self.labels = beside.labels
+            self._parts[beside.mean] = {
+                number: cells_of(beside.mean, table)
+                for number, table in enumerate(beside.tables)
+                if table is not None and number in self.known
+            }
         self._last_truth: tuple[np.ndarray, pd.DataFrame] | None = None
 
     @property
     def means(self) -> tuple[str, ...]:
         """The means to select from."""
         return tuple(self._parts)
+
+    def with_rows(
+        self,
+        truth: pd.DataFrame,
+        candidates: Sequence[pd.DataFrame | None],
+        beside: Beside | None = None,
+    ) -> "CandidatePool":
+        """Return a pool of the same candidates on other rows."""
+        means = [mean for mean in self.means if mean not in BESIDE]
+        return CandidatePool(self.metric, truth, candidates, means, self._costs, beside)
+
+    def having(self, mean: str) -> list[int]:
+        """Return the candidates that have predictions for this mean."""
+        return list(self._parts[mean])
+
+    def allowed(self, mean: str) -> list[int]:
+        """Return the candidates that may be members of a blend by this mean."""
+        return [number for number in self._parts[mean] if self._costs.allow([number])]
 
     def part(self, mean: str, number: int) -> np.ndarray:
         """Return a candidate's predictions on the scale of a mean, shape (rows, targets)."""
@@ -122,6 +164,10 @@ class CandidatePool:
         members = selection.members
         parts = [self._parts[selection.mean][number][rows] for number in members]
         mixed = average(selection.mean, parts, selection.weights[members], selection.offsets)
+        if selection.mean in BESIDE:
+            mixed = decided(selection.mean, mixed, self.labels, selection.offsets)[:, None]
+        if selection.mean == "number":
+            mixed = mixed.astype("int64")
         return pd.DataFrame(mixed, columns=self.targets)
 
     def truth_of(self, rows: np.ndarray) -> pd.DataFrame:
@@ -148,6 +194,15 @@ class CandidatePool:
         values = self.metric.score_all(true, predicted)
         values = values if self.metric.maximize else -values
         return [float(value) if math.isfinite(value) else -math.inf for value in values]
+
+    def selection_of(self, report: BlendReport) -> Selection:
+        """Return the blend of a report about these candidates."""
+        weights = np.zeros((self.size, len(self.targets)))
+        weights[list(report.members)] = np.broadcast_to(
+            report.weights, (len(report.members), len(self.targets))
+        )
+        offsets = np.array(report.offsets) if report.offsets else None
+        return Selection(report.mean, weights, offsets)
 
     def shared_weights(self, mean: str, counts: np.ndarray) -> Selection:
         """Return a selection with the same weights, shape (candidates,), for all target columns."""
@@ -187,11 +242,7 @@ def greedy_weights(
     one = np.eye(size, dtype=int)
     best[allowed[0]] = 1
     for _ in range(picks):
-        eligible = [
-            number
-            for number in allowed
-            if counts[number] or not counts.any() or fits(counts + one[number])
-        ]
+        eligible = [number for number in allowed if counts[number] or fits(counts + one[number])]
         values = scores([counts + one[number] for number in eligible])
         value, _, number = max(
             (value, -counts[number], -number) for value, number in zip(values, eligible, strict=True)
@@ -202,8 +253,11 @@ def greedy_weights(
     return np.asarray(best // np.gcd.reduce(best))
 
 
-def select(pool: CandidatePool, rows: np.ndarray) -> Selection:
-    """Select a blend on rows: the best over means, with weights per target if that scores better."""
+def select(pool: CandidatePool, rows: np.ndarray, most: int | None = None) -> Selection:
+    """Select a blend on rows: the best over means, with weights per target if that scores better.
+
+    It has at most five members, of the first `most` candidates.
+    """
     if len(rows) > _ROWS:
         rows = np.random.default_rng(0).choice(rows, _ROWS, replace=False)
     picks = _PROGRAM_PICKS if pool.metric.by_program else _MOST_PICKS
@@ -213,7 +267,10 @@ def select(pool: CandidatePool, rows: np.ndarray) -> Selection:
         def joint(tried: list[np.ndarray], mean: str = mean) -> list[float]:
             return pool.score_all([pool.shared_weights(mean, counts) for counts in tried], rows)
 
-        weights = greedy_weights(joint, pool.known, pool.size, pool.few, picks)
+        allowed = [number for number in pool.allowed(mean) if most is None or number < most]
+        if not allowed:
+            continue
+        weights = greedy_weights(joint, allowed, pool.size, pool.few, picks)
         found.append(pool.shared_weights(mean, weights))
     best = max(found, key=lambda each: pool.score(each, rows))
     per_target = _per_target(pool, best, rows)

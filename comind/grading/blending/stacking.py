@@ -7,14 +7,14 @@ non-negative weights, shrunk towards equal ones; cross-validation on the same ro
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from comind.domain.metric import Paired
 from comind.domain.problem import AnswerKind
-from comind.grading.blending.averaging import scaled
+from comind.grading.blending.averaging import BESIDE, scaled
 from comind.grading.blending.held_out import held_out_gain, others, row_parts
 from comind.grading.blending.selection import (
     MOST_TARGETS,
@@ -28,8 +28,10 @@ LEAST_ROWS = 100
 _ROWS = 10_000  # sampled to learn on
 _FOLDS = 4
 _BAGS, _BAG_ROWS, _BAG_SHARE, _BAG_PICKS = 10, 2_000, 0.5, 10
+_MOVES = np.concatenate([[0.0], np.linspace(-1, 1, 21)])
+_MOST_LABELS = 10  # between which more than the greatest probability decides
 _PENALTIES = (0.1, 0.01, 0.001)  # of the distance to equal weights, in units of the loss's curvature
-_DIGITS = 6
+_DIGITS = 6  # significant
 _SEED = 20261129
 
 _Learner = Callable[[CandidatePool, np.ndarray], Selection]
@@ -65,7 +67,9 @@ class Stack:
         Raises:
             ValueError: the metric is undefined on a part of the rows.
         """
-        if not set(blend.members) <= set(self._pool.known):
+        if blend.mean not in self._pool.means or not set(blend.members) <= {
+            *self._pool.having(blend.mean)
+        }:
             return None
         learned = blend is self.weights
         way = partial(self._learn, self._pool) if learned else lambda _: blend
@@ -82,21 +86,53 @@ def _cross_validated(learn: _Learner, pool: CandidatePool, parts: Sequence[np.nd
 
 def _learners(pool: CandidatePool) -> Iterator[_Learner]:
     for mean in pool.means:
+        if len(pool.allowed(mean)) <= 1:
+            continue
+        learners: list[_Learner] = [_Bagging(mean)]
         if mean != "vote":
-            yield from (_Regression(mean, penalty) for penalty in _PENALTIES)
-        yield _Bagging(mean)
+            learners = [*(_Regression(mean, penalty) for penalty in _PENALTIES), *learners]
+        yield from learners
+        if mean in BESIDE and len(pool.labels) <= _MOST_LABELS:
+            yield from (_Decided(each) for each in learners)
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """Learns weights, and then what decides between labels: offsets of classes, or bounds of numbers.
+
+    Each in turn is moved to where the metric is best on the same rows, twice.
+    """
+
+    learn: _Learner
+
+    def __call__(self, pool: CandidatePool, rows: np.ndarray) -> Selection:
+        found = self.learn(pool, rows)
+        drawn = rows if len(rows) <= _BAG_ROWS else np.random.default_rng(_SEED).choice(rows, _BAG_ROWS)
+        offsets, step = np.zeros(len(pool.labels)), 1.0
+        if found.mean == "number":
+            values = np.array(pool.labels, dtype=float)
+            offsets, step = (values[1:] + values[:-1]) / 2, float(np.diff(values).min()) / 2
+        for place in (*range(len(offsets)), *range(len(offsets))):
+            moved = [offsets + step * by * (np.arange(len(offsets)) == place) for by in _MOVES]
+            tried = [
+                replace(found, offsets=np.sort(each) if found.mean == "number" else each)
+                for each in moved
+            ]
+            scores = pool.score_all(tried, drawn)
+            offsets = np.asarray(tried[int(np.argmax(scores))].offsets)
+        return replace(found, offsets=_rounded(offsets))
 
 
 @dataclass(frozen=True)
 class _Bagging:
-    """Greedy selection, summed over random halves of the candidates and samples of the rows."""
+    """Greedy selection, averaged over random halves of the candidates and samples of the rows."""
 
     mean: str
 
     def __call__(self, pool: CandidatePool, rows: np.ndarray) -> Selection:
         random = np.random.default_rng(_SEED)
-        usable = pool.known
-        counts = np.zeros(pool.size, dtype=int)
+        usable = pool.allowed(self.mean)
+        whole = np.zeros(pool.size)
         for _ in range(_BAGS):
             among = random.choice(usable, max(2, round(_BAG_SHARE * len(usable))), replace=False)
             drawn = random.choice(rows, min(len(rows), _BAG_ROWS))
@@ -105,18 +141,18 @@ class _Bagging:
                 return pool.score_all([pool.shared_weights(self.mean, each) for each in tried], drawn)
 
             allowed = sorted(among.tolist())
-            counts += greedy_weights(scores, allowed, pool.size, pool.affordable, _BAG_PICKS)
-        return pool.shared_weights(self.mean, _affordable(pool, counts))
+            weights = greedy_weights(scores, allowed, pool.size, pool.affordable, _BAG_PICKS)
+            whole += weights / weights.sum()
+        kept = _affordable(pool, whole)
+        return pool.shared_weights(self.mean, _rounded(np.where(kept, whole / _BAGS, 0.0)))
 
 
-def _affordable(pool: CandidatePool, counts: np.ndarray) -> np.ndarray:
-    """Return the counts without the lightest candidates, as far as the rest can be paid."""
-    kept = counts.copy()
-    for number in np.argsort(counts, kind="stable"):
-        if pool.affordable(kept) or np.count_nonzero(kept) == 1:
-            break
-        kept[number] = 0
-    return np.asarray(kept // np.gcd.reduce(kept))
+def _affordable(pool: CandidatePool, weights: np.ndarray) -> np.ndarray:
+    """Return which candidates, the heaviest first, may be members together; shape (candidates,)."""
+    kept = np.zeros(pool.size, dtype=bool)
+    for number in np.argsort(-weights, kind="stable"):
+        kept[number] = weights[number] > 0 and pool.affordable(kept | (np.arange(pool.size) == number))
+    return kept
 
 
 @dataclass(frozen=True)
@@ -124,44 +160,50 @@ class _Regression:
     """Non-negative weights with the least loss on the scale of a mean, and a penalty (ridge).
 
     The loss is squared; logistic for probabilities on the scale of log loss, and softmax for those of
-    classes. Each of up to ten target columns has weights of its own; classes share theirs.
+    classes. Each of up to ten target columns has weights of its own; more, and classes, share theirs.
     """
 
     mean: str
     penalty: float
 
     def __call__(self, pool: CandidatePool, rows: np.ndarray) -> Selection:
-        usable = list(pool.known)
-        while True:
+        usable = pool.allowed(self.mean)
+        weights, offsets = self._fitted(pool, rows, usable)
+        totals = np.zeros(pool.size)
+        totals[usable] = weights.sum(axis=1)
+        kept = np.flatnonzero(_affordable(pool, totals)).tolist()
+        if np.count_nonzero(totals) > len(kept) > 0:
+            usable = kept
             weights, offsets = self._fitted(pool, rows, usable)
-            counts = np.zeros(pool.size)
-            counts[usable] = weights.sum(axis=1)
-            if pool.affordable(counts) or len(usable) == 1:
-                break
-            usable.remove(min(usable, key=lambda number: (counts[number], number)))
         whole = np.zeros((pool.size, len(pool.targets)))
         whole[usable] = weights
-        return Selection(self.mean, np.round(whole, _DIGITS), np.round(offsets, _DIGITS))
+        empty = ~whole.any(axis=0)
+        whole[np.array(usable)[:, None], np.flatnonzero(empty)] = 1 / len(usable)  # nothing was found
+        averaged = self.mean in ("rank", *BESIDE) or bool(empty.any())  # only the order counts
+        return Selection(self.mean, _rounded(whole), None if averaged else _rounded(offsets))
 
     def _fitted(
         self, pool: CandidatePool, rows: np.ndarray, usable: list[int]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights, shape (candidates, targets), and the offsets, shape (targets,)."""
         parts = np.stack([pool.part(self.mean, number)[rows] for number in usable])
-        truth = np.asarray(cells_of(self.mean, pool.truth_of(rows)), dtype=float)
+        if self.mean == "probability":
+            true = pool.truth_of(rows)[pool.targets[0]].to_numpy()[:, None] == np.array(pool.labels)
+            return _of_classes(parts, true.astype(float), self.penalty)[:, None], np.zeros(1)
+        truth = np.asarray(cells_of(self.mean, pool.truth_of(rows)[pool.targets]), dtype=float)
         targets = truth.shape[1]
         if pool.metric.answer_kind is AnswerKind.CLASS_PROBABILITIES:
             fit = _softmax if self.mean == "log" else _of_classes
             shared = fit(parts, truth, self.penalty)
             return np.repeat(shared[:, None], targets, axis=1), np.zeros(targets)
-        if self.mean == "logit":
-            found = [_logistic(*each, self.penalty) for each in _columns(parts, truth)]
-        else:
+        if self.mean != "logit":
             truth = scaled(self.mean, truth)
-            found = [_squared(*each, self.penalty) for each in _columns(parts, truth)]
-        weights, offsets = (np.array(each) for each in zip(*found, strict=True))
+        fit_column = _logistic if self.mean == "logit" else _squared
         if targets > MOST_TARGETS:
-            weights = np.broadcast_to(weights.mean(axis=0), weights.shape)
+            weights, offset = fit_column(*_as_one(parts, truth), self.penalty)
+            return np.repeat(weights[:, None], targets, axis=1), np.full(targets, offset)
+        found = [fit_column(*each, self.penalty) for each in _columns(parts, truth)]
+        weights, offsets = (np.array(each) for each in zip(*found, strict=True))
         return weights.T, offsets
 
 
@@ -170,6 +212,12 @@ def _columns(parts: np.ndarray, truth: np.ndarray) -> Iterator[tuple[np.ndarray,
     for number, true in enumerate(truth.T):
         known = np.isfinite(true)
         yield parts[:, known, number].T, true[known]
+
+
+def _as_one(parts: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return all known cells as one column: predictions, shape (cells, candidates), and the truth."""
+    known = np.isfinite(truth)
+    return parts[:, known].T, truth[known]
 
 
 def _squared(given: np.ndarray, true: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
@@ -186,9 +234,7 @@ def _squared(given: np.ndarray, true: np.ndarray, penalty: float) -> tuple[np.nd
 
 def _of_classes(parts: np.ndarray, truth: np.ndarray, penalty: float) -> np.ndarray:
     """Return weights that all classes share, with the least squared error."""
-    shared = parts.reshape(len(parts), -1).T
-    weights, _ = _squared(shared, truth.ravel(), penalty)
-    return weights if weights.any() else np.full(len(parts), 1 / len(parts))
+    return _squared(parts.reshape(len(parts), -1).T, truth.ravel(), penalty)[0]
 
 
 def _logistic(given: np.ndarray, true: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
@@ -196,7 +242,7 @@ def _logistic(given: np.ndarray, true: np.ndarray, penalty: float) -> tuple[np.n
 
     def loss(values: np.ndarray) -> tuple[float, np.ndarray]:
         odds = given @ values[:-1] + values[-1]
-        wrong = 1 / (1 + np.exp(-odds)) - true
+        wrong = 1 / (1 + np.exp(-np.clip(odds, -500, 500))) - true
         slope = np.append(given.T @ wrong, wrong.sum()) / len(true)
         return float(np.mean(np.logaddexp(0, odds) - true * odds)), slope
 
@@ -234,3 +280,8 @@ def _least(
 
     bounds = [(0, None)] * size + [(None, None)] * offset
     return np.asarray(minimize(penalised, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Round to six significant digits."""
+    return np.array([float(f"{value:.{_DIGITS}g}") for value in values.flat]).reshape(values.shape)

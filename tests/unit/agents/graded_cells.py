@@ -27,6 +27,12 @@ KINDS: dict[str, dict[str, Any]] = {
         "target_columns": ["x", "y"],
         "split": {"kind": "random"},
     },
+    "ordered labels": {
+        "metric": "quadratic weighted kappa",
+        "label_columns": ["x"],
+        "target_columns": ["x"],
+        "split": {"kind": "random"},
+    },
     "sets of labels": {"metric": "samples f1", "split": {"kind": "random"}},
 }
 
@@ -54,7 +60,10 @@ def split_of_kind(root: Path, kind: str) -> SplitFolder:
 def run_and_grade(
     split: SplitFolder, root: Path, cells: list[str]
 ) -> tuple[GradeReport, GradeReport, bool]:
-    """Run cells; return the verdicts on the submissions of the last one."""
+    """Run cells; return the verdicts on the submissions of the last one.
+
+    Probabilities beside them are kept in `attempt`, and have to be valid.
+    """
     workspace, folder = root / "workspace", WorkFolder(root / "attempt")
     (workspace / "input").mkdir(parents=True, exist_ok=True)
     (workspace / "input" / "small").symlink_to(split.public)
@@ -64,10 +73,14 @@ def run_and_grade(
         here.chdir(workspace)
         for cell in cells[:-1]:
             exec(cell, space)
-        hand_in = SubmissionCollector(workspace, None)
+        hand_in = SubmissionCollector(workspace, None, probabilities=True)
         exec(cells[-1], space)
     submitted, said = hand_in.collect(folder, 1)
     assert submitted is not None, said
     grader = SplitGrader(split)
+    files = [path for path in folder.submissions(1).iterdir() if path.stem.endswith("_probabilities")]
+    if files:
+        checked = grader.probabilities(files)
+        assert checked.valid, checked.message
     pair = grader.grade(folder.validation_submission(1), folder.test_submission(1))
     return pair, grader.out_of_fold(folder.out_of_fold(1)), submitted.nominated

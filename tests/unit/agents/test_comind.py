@@ -17,6 +17,7 @@ from comind.campaign.log.campaign_events import CampaignEvent, CommunityRead, Wo
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.outcome import CodeOutcome, Failure, FailureCause, ThinkOutcome
 from comind.campaign.log.work import BASELINE_ROLE, Code, Done, Think, Wait
+from comind.campaign.work.hand_in import FilesHandedIn, HandIn
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
@@ -200,10 +201,11 @@ def _coding(
     *,
     steps: int = 5,
     cells: dict[str, object] | None = None,
+    beside: HandIn | None = None,
     **draft: Any,
 ) -> tuple[CodeOutcome, World]:
     ran_before: dict[str, object] = {name: lambda workspace: "" for name in (FRAME, SUBMIT)}
-    world = World(root, cells=ran_before | (cells or {}))
+    world = World(root, cells=ran_before | (cells or {}), hand_in=beside or FilesHandedIn())
     steps_said = [_STEP | reply for reply in script]
     done = [reply for reply in steps_said if reply["code"] in ("", "#", "# done")]
     replies = [*steps_said, *done[-1:] * 2, {"summary": "Reported."}]  # it insists that it is done
@@ -352,6 +354,26 @@ def test_what_a_step_handed_in_beside_its_pair_is_fed_back(tmp_path: Path) -> No
     assert "nomination" not in told[3]
     assert outcome.submitted is not None
     assert outcome.submitted.step == 2
+
+
+def test_what_is_wrong_with_files_beside_a_pair_is_fed_back(tmp_path: Path) -> None:
+    """Feedback says why probabilities cannot be blended, and which files could not be read."""
+
+    def writes_folder(workspace: Path) -> str:
+        (workspace / "out_of_fold.csv").mkdir()
+        return str(hand_in("0.9", probabilities="0.4")(workspace))  # type: ignore[operator]
+
+    cells = {"empty": hand_in("0.9", probabilities=""), "folder": writes_folder}
+    script = [{"code": name} for name in (*cells, "# done")]
+    beside = FilesHandedIn(probabilities=True)
+    _, world = _coding(script, tmp_path, cells=cells, beside=beside)
+    told = [request.messages[-1].content for request in world.model.requests]
+    wrong = "Your probabilities cannot be blended: validation_probabilities.csv is empty."
+    assert wrong in told[1]
+    assert "Not read" not in told[1]
+    assert "Not read: out_of_fold.csv: not a plain file" in told[2]
+    assert "Your probabilities" not in told[2]
+    assert "Scored: written 0.9" in told[2]
 
 
 def test_what_was_not_bettered_is_no_result(tmp_path: Path) -> None:

@@ -240,3 +240,31 @@ def test_predictions_of_members_stand_beside_the_rows(kind: str, tmp_path: Path)
     second = found["train"][[f"attempt-002 {target}" for target in targets]]
     assert second.isna().all().all()
     assert np.array_equal(found["train"].index, train.index)
+
+
+def test_probabilities_of_members_stand_in_place_of_labels(tmp_path: Path) -> None:
+    """A member with probabilities has a column for each class, in all three tables."""
+    split = split_of_kind(tmp_path, "labels")
+    problem = describe_problem(split, count_tokens)
+    solutions = tmp_path / "workspace" / "input" / "solutions"
+    parts = {"train": "out_of_fold", "validation": "validation", "test": "test"}
+    names = {"train": "out_of_fold", "validation": "validation_submission", "test": "submission"}
+    for part, soft_name in parts.items():
+        ids = pd.read_csv(split.public / f"{part}.csv")[["id"]]
+        for member in ("attempt-001", "attempt-002"):
+            (solutions / member).mkdir(parents=True, exist_ok=True)
+            ids.assign(label="yes").to_csv(solutions / member / f"{names[part]}.csv", index=False)
+        soft = ids.assign(no=0.25, yes=0.75)
+        soft.to_csv(solutions / "attempt-002" / f"{soft_name}_probabilities.csv", index=False)
+    members = ("attempt-001", "attempt-002")
+    cells = [
+        _TEMPLATES.render("coding_frame", problem=problem, folds=True),
+        _TEMPLATES.render("coding_stack", problem=problem, members=members),
+        *(f"stack_{name}.to_pickle('{name}.pickle')" for name in parts),
+        "submit(['no'] * len(validation), ['no'] * len(test))",
+    ]
+    run_and_grade(split, tmp_path, cells)
+    for name in parts:
+        found = pd.read_pickle(tmp_path / "workspace" / f"{name}.pickle")
+        assert list(found) == ["attempt-001 label", "attempt-002 no", "attempt-002 yes"]
+        assert (found["attempt-002 yes"] == 0.75).all()

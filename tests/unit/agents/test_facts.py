@@ -104,6 +104,26 @@ def test_what_a_submission_holds_is_told(changes: dict[str, object], told: str) 
     assert f"The predictions are {told}" in _hand_in(**changes) or told in _hand_in(**changes)
 
 
+@pytest.mark.parametrize(
+    ("means", "told"),
+    [
+        (("mean",), ""),
+        (("vote",), "the probabilities behind the labels, "),
+        (("vote",), "the id columns and a column for each class of train.csv, named by it."),
+        (("rounded", "vote"), "the numbers that you round to labels, "),
+        (
+            ("rounded", "vote"),
+            "and the target column, with numbers that are not rounded.",
+        ),
+    ],
+)
+def test_probabilities_are_asked_for_beside_labels_alone(means: tuple[str, ...], told: str) -> None:
+    """Where one column of labels is predicted, their files and form are told."""
+    text = _hand_in(traits=MetricTraits(means=means))
+    assert ("test_probabilities.csv" in text) == bool(told)
+    assert told in text
+
+
 def test_the_kind_of_folds_is_told_as_it_is() -> None:
     """Nothing is said of time where rows are at random; older splits tell no kind."""
     text = _hand_in(fold_rows="rows at random", held_out="rows at random")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from comind.campaign.log.outcome import CellTiming
 from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded
 from comind.campaign.work.hand_in import FilesHandedIn
@@ -15,7 +16,7 @@ from comind.eventlog.log import read_log
 from comind.testing import ScriptedModel
 from tests.unit.agents.rounds import attempt, state_of
 from tests.unit.agents.samples import FRAME, PROBLEM, agent_for
-from tests.unit.campaign.samples import code, scored, split_made
+from tests.unit.campaign.samples import code, score, scored, split_made
 from tests.unit.campaign.world import World, hand_in, on_sample
 
 _PROBLEM = PROBLEM.model_copy(update={"train_rows": 4_000, "sample_rows": 400})
@@ -55,7 +56,10 @@ def test_a_score_on_the_sample_is_told_as_such(tmp_path: Path) -> None:
     task, first, second, full = _asked(tmp_path, _work(), _FAST, _FASTER, "poor")
     assert _TOLD in task
     assert "Scored on the sample: written 0.8 [0.8, 0.8] (95 % interval, 1 rows)." in first
-    assert "fitted on 400 of 4000 rows; do not compare it with scores of full steps." in first
+    assert (
+        "It depends on rows of the sample (400 of 4000); do not compare it with scores of full steps."
+        in first
+    )
     assert "Nothing is scored yet." in first
     assert "0.05 better than your best step on the sample before it" in second
     assert "Scored: written 0.5" in full
@@ -67,12 +71,10 @@ def test_a_score_on_the_sample_is_told_as_such(tmp_path: Path) -> None:
 
 
 def test_what_a_step_says_and_what_its_code_shows_may_differ(tmp_path: Path) -> None:
-    """A full step that uses the sample is told so, and a step on the sample that does not use it."""
+    """A full step that depends on the sample is told so; predictions are refused if it does not."""
     _, mixed, fast, plain = _asked(tmp_path, _work(), _MIXED, "unread", "good")
-    assert (
-        "This cell uses rows of `input/sample/`, and what it submitted counts as a full step." in mixed
-    )
-    assert "Its code does not seem to use `input/sample/`, so perhaps" in fast
+    assert "This cell depends on rows of `input/sample/`, and what it submitted counts as" in mixed
+    assert "Not scored: sample_predictions.csv: the code of this cell uses no rows of" in fast
     assert "input/sample/" not in plain
 
 
@@ -107,8 +109,9 @@ def test_a_resumed_attempt_is_told_the_same(tmp_path: Path) -> None:
 def test_an_attempt_is_planned_to_be_told_by_what_a_full_run_took(
     best: float, own: float | None, rows: int, told: bool
 ) -> None:
-    """By the program that it starts from, else the best one, and a tenth of its time."""
-    outcome = scored(0.8).model_copy(update={"code_seconds": best})
+    """By the program that it starts from, else the best one's scored cell, and a tenth of its time."""
+    scored_cell = CellTiming(step=1, seconds=best, score=score(0.8).shown)
+    outcome = scored(0.8).model_copy(update={"code_seconds": 300.0, "timings": (scored_cell,)})
     state = state_of(split_made(sample_rows=rows), *attempt(0, code(), outcome))
     draft = code().draft.model_copy(update={"codebase": "fit()", "codebase_seconds": own})
     work = code().model_copy(update={"draft": draft})  # in 600 s

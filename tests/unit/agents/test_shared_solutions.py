@@ -55,10 +55,21 @@ def test_what_can_be_stacked_is_mounted() -> None:
     told = mounted(work, "attempt-001", ran=False)[1]
     assert "whose code ran 1 min 30 s" in told
     assert "out_of_fold.csv, validation_submission.csv" in told
+    assert "probabilities" not in told
     assert _planned(*events, members=("attempt-002",)).inputs == ("attempt-002",)
     state = state_of(*events, *attempt(3, code(), _stackable(0.95)))
     [last, *_] = agent_for().remainder(state)
     assert last.inputs == ("attempt-003", "attempt-000", "attempt-001")
+
+
+def test_probabilities_of_mounted_solutions_are_named() -> None:
+    """Where an attempt has probabilities beside its labels, the next ones are told so."""
+    outcome = _stackable(0.8)
+    assert outcome.submitted is not None
+    submitted = outcome.submitted.model_copy(update={"test_probabilities_sha256": "d" * 64})
+    outcome = outcome.model_copy(update={"submitted": submitted})
+    told = mounted(_planned(*baseline(), *attempt(1, code(), outcome)), "attempt-001", ran=False)[1]
+    assert "submission.csv, *_probabilities.csv; code.py" in told
 
 
 def test_a_hidden_baseline_is_not_mounted() -> None:

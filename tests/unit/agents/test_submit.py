@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from comind.campaign.log.work_events import SubmissionNames
@@ -47,6 +48,58 @@ def test_predictions_of_every_kind_are_handed_in(kind: str, tables: bool, tmp_pa
     assert out_of_fold.score.rows == 25
     assert out_of_fold.score.value.value == (0.0 if kind == "targets of two columns" else 1.0)
     assert nominated
+
+
+_BESIDE = ("validation_probabilities.csv", "test_probabilities.csv", "out_of_fold_probabilities.csv")
+
+
+def _submitted_probabilities(
+    kind: str, tables: bool, root: Path, probabilities: str
+) -> list[pd.DataFrame]:
+    """Submit labels with `probabilities`, an expression; return the files without ids."""
+    split = split_of_kind(root, kind)
+    problem = describe_problem(split, count_tokens)
+    name = "coding_frame" if tables else "coding_submit"
+    cells = [
+        f"import numpy as np\nimport pandas as pd\n{_READ}\n\ntarget = {problem.target_columns[0]!r}",
+        _TEMPLATES.render(name, problem=problem, tables=tables, folds=True),
+        "some = lambda table: np.full(len(table), train[target].iloc[0], dtype=object)",
+        f"submit(some(validation), some(test), some(train), probabilities={probabilities})",
+    ]
+    run_and_grade(split, root, cells)
+    submitted = root / "attempt" / "submissions" / "step-001"
+    ids = list(problem.id_columns)
+    return [pd.read_csv(submitted / file).drop(columns=ids) for file in _BESIDE]
+
+
+@pytest.mark.parametrize("tables", [True, False], ids=["frame", "after a program"])
+@pytest.mark.parametrize("kind", ["labels", "ids of two columns", "other ids in train"])
+def test_probabilities_of_classes_are_handed_in(kind: str, tables: bool, tmp_path: Path) -> None:
+    """Arrays have columns in the order of the classes, tables by name; rows of train may be missing."""
+    shares = "np.tile([0.25, 0.75], ({0}, 1))"
+    given = (
+        f"({shares.format('len(validation)')}, {shares.format('len(test)')},"
+        " pd.DataFrame({'yes': np.where(train.index < 5, np.nan, 0.25), 'no': 0.75}))"
+    )
+    found = _submitted_probabilities(kind, tables, tmp_path, given)
+    assert [list(table.columns) for table in found] == [["no", "yes"], ["no", "yes"], ["yes", "no"]]
+    assert (found[0]["yes"] == 0.75).all()
+    assert found[2]["yes"].dropna().tolist() == [0.25] * 25
+
+
+@pytest.mark.parametrize("tables", [True, False], ids=["frame", "after a program"])
+def test_numbers_before_rounding_are_handed_in(tables: bool, tmp_path: Path) -> None:
+    """Of ordered labels, an array or a column of any name becomes the target column."""
+    given = "(np.full(len(validation), 1.5), pd.Series([2.5] * len(test)), train[['f']] + 0.4)"
+    found = _submitted_probabilities("ordered labels", tables, tmp_path, given)
+    assert [list(table.columns) for table in found] == [["x"]] * 3
+    assert [table["x"].iloc[0] % 0.5 for table in found] == pytest.approx([0, 0, 0.4])
+
+
+def test_other_answers_have_no_probabilities_to_hand_in(tmp_path: Path) -> None:
+    """Where no labels are predicted, `submit` takes none."""
+    frame = _frame(split_of_kind(tmp_path, "targets of two columns"))
+    assert "probabilities" not in frame
 
 
 def test_a_list_of_labels_may_have_gaps(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.script.cells import RanCell
 from comind.campaign.script.derive import Script, ScriptOrigin, all_cells, derive
 from comind.domain.problem import DataShape, Problem
+from comind.metrics import known_metric
 from tests.unit.baseline.tiny import COMPETITIONS
 
 pytestmark = pytest.mark.slow
@@ -146,6 +147,25 @@ def test_a_derived_script_runs_without_us(shape: DataShape, tmp_path: Path) -> N
         pd.testing.assert_frame_equal(found[ids], rows[ids])
         answered = found[problem.target_columns[0]].astype(str).str.len() > 0
         assert answered.any() if shape is DataShape.MASKS else answered.all()  # a mask may be empty
+
+
+@pytest.mark.parametrize("shape", [DataShape.TABLE, DataShape.TEXT])
+def test_labels_have_probabilities_beside_them(shape: DataShape, tmp_path: Path) -> None:
+    """The derived script of labels writes the probability of each class; the constant has none."""
+    given = COMPETITIONS[DataShape.TEXT](tmp_path)
+    accuracy = {"metric": "accuracy", "traits": known_metric("accuracy").traits}
+    problem = given.model_copy(update=accuracy | {"shape": shape})
+    recipe, *_, constant = programs(problem, 0)
+    beside = ("validation_probabilities.csv", "test_probabilities.csv")
+    _run(derive(_cells(constant.code)), tmp_path)
+    assert not any((tmp_path / name).exists() for name in beside)
+    for labels, name in zip(_run(derive(_cells(recipe.code)), tmp_path), beside, strict=True):
+        found = pd.read_csv(tmp_path / name)
+        assert [*found.columns] == ["id", "no", "yes"]
+        assert found["id"].equals(labels["id"])
+        shares = found[["no", "yes"]]
+        assert shares.sum(axis=1).to_numpy() == pytest.approx(1)
+        assert shares.idxmax(axis=1).equals(labels["y"])
 
 
 def test_both_scripts_of_a_cell_hand_in_the_same(tmp_path: Path) -> None:

@@ -261,6 +261,22 @@ def test_kinds_of_tables_see_other_data(
     assert (out_of_fold["y"] == train["y"]).mean() > 0.6
 
 
+def test_ordered_labels_have_numbers_beside_them(tmp_path: Path) -> None:
+    """The numbers of ordered labels are kept as they were before rounding."""
+    rows = _columns()
+    rows["y"] = np.rint(2 * rows["x"]).astype(int)
+    given = DataShape.TABLE, AnswerKind.LABEL, rows
+    problem = tiny.competition(tmp_path, *given, metric="quadratic-weighted-kappa")
+    _run(fit_program(problem, 0, {"linear": None}), tmp_path)
+    for name, beside in (
+        ("submission.csv", "test_probabilities.csv"),
+        ("out_of_fold.csv", "out_of_fold_probabilities.csv"),
+    ):
+        labels, numbers = (pd.read_csv(tmp_path / each) for each in (name, beside))
+        assert (numbers["y"] % 1 != 0).any()
+        assert numbers["y"].round().astype(int).equals(labels["y"])
+
+
 @pytest.mark.parametrize("answers", [AnswerKind.PROBABILITY, AnswerKind.LABEL])
 def test_one_class_alone_needs_no_model(answers: AnswerKind, tmp_path: Path) -> None:
     """Where all rows have the same class, every kind is sure of it, and a search of it ends."""
@@ -365,12 +381,21 @@ def _check(kind: str, problem: Problem, workspace: Path, models: Collection[Stor
     assert found is not None
     code = fit_program(problem, 0, {kind: found.settings}, models)
     assert "search(task" not in code.rpartition("tables = read_tables")[2]
-    files = ("validation_submission.csv", "submission.csv", "out_of_fold.csv")
+    files = ["validation_submission.csv", "submission.csv", "out_of_fold.csv"]
+    beside = ["validation_probabilities.csv", "test_probabilities.csv", "out_of_fold_probabilities.csv"]
+    if problem.probability_form:
+        files += beside
     handed_in = []
     for _ in range(2):
         _run(code, workspace)
         handed_in.append([(workspace / name).read_bytes() for name in files])
     assert handed_in[0] == handed_in[1]
+    if problem.probability_form == "classes":
+        for name, soft in zip(files[:3], beside, strict=True):
+            labels, shares = (pd.read_csv(workspace / each) for each in (name, soft))
+            assert labels["id"].equals(shares.pop("id"))
+            assert shares.sum(axis=1).to_numpy() == pytest.approx(1)
+            assert shares.idxmax(axis=1).equals(labels["y"])
     train = pd.read_csv(workspace / problem.folder / "train.csv")
     out_of_fold = pd.read_csv(workspace / "out_of_fold.csv")
     assert out_of_fold["id"].tolist() == train["id"].tolist()

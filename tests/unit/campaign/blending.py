@@ -37,17 +37,21 @@ def program(seed: int, noise: float, out_of_fold: float | None = None) -> str:
 
     With `out_of_fold` it also predicts the rows of train.csv, with errors of that size.
     """
-    asked = {"validation_submission.csv": ("validation", noise), "submission.csv": ("test", noise)}
-    if out_of_fold is not None:
-        asked["out_of_fold.csv"] = ("train", out_of_fold)
-    return f"""import csv, random
+    return "".join(
+        f"""import csv, random
 draw = random.Random({seed})
-for name, (asked, noise) in {asked}.items():
+for asked, name in ({", ".join(f"({asked!r}, {name!r})" for asked, name in files)},):
     with open(f"input/demo/{{asked}}.csv") as file:
-        rows = [(row["id"], float(row["x"]) + draw.gauss(0, noise)) for row in csv.DictReader(file)]
+        rows = [(row["id"], float(row["x"]) + draw.gauss(0, {size})) for row in csv.DictReader(file)]
     with open(name, "w") as file:
         csv.writer(file).writerows([("id", "y"), *rows])
 """
+        for files, size in (
+            ((("validation", NAMES[0]), ("test", NAMES[1])), noise),
+            ((("train", "out_of_fold.csv"),), out_of_fold),
+        )
+        if size is not None
+    )
 
 
 class TableGrader:
@@ -100,7 +104,7 @@ class TableGrader:
             if each.out_of_fold
         }
         rows = OutOfFold(self._train.truth, others) if others else None
-        return select_blend([*zip(sheets, files, strict=True)], rows, costs)
+        return select_blend([*zip(sheets, files, strict=True)], rows, costs=costs)
 
     def coded(self, steps: Sequence[tuple[Path, Path]]) -> CodedReport:
         tables = [(self._validation.schema.read(one), self._test.read(other)) for one, other in steps]

@@ -54,7 +54,7 @@ class _Grader(TableGrader):
     def __init__(
         self, validation: pd.DataFrame, test: pd.DataFrame, folds: Sequence[pd.DataFrame]
     ) -> None:
-        super().__init__(validation, test)
+        super().__init__(validation, test, test)
         self._folds = [_Grader(each, test, ()) for each in folds]
         self._labels = validation["y"].astype(float).to_numpy()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.closing.blend_plan import candidates, most_seconds, offer
+from comind.campaign.closing.blend_plan import candidates, most_seconds, offers
 from comind.campaign.closing.finish import plan_refit
 from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, BlendJudged, SplitMade
 from comind.campaign.log.campaign_state import CampaignState
@@ -317,10 +317,11 @@ def test_a_stack_has_more_members_and_an_offset(stacked: CampaignState) -> None:
     blend = stacked.works.blend()
     assert blend is not None
     assert blend.work.blend is not None
+    assert blend.work.blend.stacked
     assert blend.work.blend.out_of_fold_rows == 120
     assert len(blend.work.blend.members) == 6
     assert len(blend.work.blend.offsets) == 1
-    assert ", learned on 120 rows" in str(blend.work.blend)
+    assert ", learned on out-of-fold predictions" in str(blend.work.blend)
     assert blend.score is not None
     assert stacked.best is not None
     assert blend.score.value.better_than(stacked.best.score.value)
@@ -336,9 +337,10 @@ def test_members_of_a_stack_can_be_refitted_in_time(tmp_path: Path) -> None:
     world = BlendingWorld.of(tmp_path, [program(seed, 0.5, 0.5) for seed in range(6)])
     state = world.run(world.campaign(blend=True, coders=1, refit=True))
     short = replace(state, budget=Budget(seconds=state.spend.seconds + 45.0), works=_attempts(state))
-    asked = offer(short, world.folder).asked
-    assert len(asked) == 6
-    report = world.grader.blend(asked, (), most_seconds(asked, short))
+    [offered] = offers(short, world.folder)
+    assert len(offered.asked) == 6
+    report = world.grader.blend(offered.asked, (), most_seconds(offered.asked, short))
+    assert report.stacked
     assert 2 <= len(report.members) <= 3
 
 
@@ -357,7 +359,7 @@ def test_predictions_that_are_not_out_of_fold_are_left_out(tmp_path: Path) -> No
     learned = [program(seed, 0.5, 0.01) for seed in (4, 5)]
     world = BlendingWorld.of(tmp_path, [*(program(seed, 0.5, 0.5) for seed in range(4)), *learned])
     state = world.run(world.campaign(blend=False, coders=1))
-    offered = offer(state, world.folder)
+    [offered] = offers(state, world.folder)
     stacked = {
         each.attempt.id
         for each, asked in zip(offered.steps, offered.asked, strict=True)
@@ -370,7 +372,8 @@ def test_one_attempt_with_out_of_fold_predictions_makes_no_stack(tmp_path: Path)
     """Steps of a single attempt are averaged as those of others are."""
     world = BlendingWorld.of(tmp_path, [program(0, 0.5, 0.5), program(1, 0.5, 0.5), *_DIFFERENT[2:]])
     state = world.run(world.campaign(blend=False, coders=1))
-    assert not any(each.out_of_fold for each in offer(state, world.folder).asked)
+    [offered] = offers(state, world.folder)
+    assert not any(each.out_of_fold for each in offered.asked)
 
 
 def test_what_is_recorded_is_a_bounded_aggregate(root: Path, state: CampaignState) -> None:

@@ -8,6 +8,7 @@ from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.work.cell_outputs import SubmissionCollector
+from comind.errors import CampaignError
 from comind.system.files import hash_file
 
 _OTHER = SubmissionNames(validation="v.csv", test="t.csv")
@@ -50,6 +51,25 @@ def test_a_pair_is_found(
         assert folder.validation_submission(1).read_text() == taken
 
 
+@pytest.mark.parametrize(
+    ("named", "taken", "reason"),
+    [
+        (None, True, ""),
+        (SubmissionNames(), True, ""),
+        (_OTHER, False, "v.csv: there is no such file in the working directory"),
+    ],
+    ids=["unnamed", "usual", "others"],
+)
+def test_named_files_that_are_missing_beside_predictions_on_the_sample_are_reported(
+    tmp_path: Path, named: SubmissionNames | None, taken: bool, reason: str
+) -> None:
+    """The cell was to be a full step, so what it wrote in its place is not collected."""
+    hand_in = SubmissionCollector(tmp_path, named, sample=True, uses_sample=True)
+    (tmp_path / "sample_predictions.csv").write_text("0.8")
+    handed_in, said = hand_in.collect(WorkFolder(tmp_path / "attempt"), 1)
+    assert (handed_in is not None, said) == (taken, reason)
+
+
 def test_old_files_are_not_taken_again(tmp_path: Path) -> None:
     """Files from before the cell that it did not write are not collected."""
     for name in _USUAL:
@@ -63,15 +83,22 @@ def test_old_files_are_not_taken_again(tmp_path: Path) -> None:
     assert again.collect(folder, 1) == (None, "submission.csv was not written by this cell")
 
 
+_PROBABILITIES = (
+    "validation_probabilities.csv",
+    "test_probabilities.csv",
+    "out_of_fold_probabilities.csv",
+)
+
+
 def _hand_in_beside(
-    root: Path, *files: str, old: tuple[str, ...] = ()
+    root: Path, *files: str, old: tuple[str, ...] = (), probabilities: bool = False
 ) -> tuple[Submitted, str, WorkFolder]:
     """Return what is collected from a cell that writes a pair and `files`, after `old` files."""
     workspace, folder = root / "workspace", WorkFolder(root / "attempt")
     workspace.mkdir()
     for name in old:
         (workspace / name).write_text("old")
-    hand_in = SubmissionCollector(workspace, None)
+    hand_in = SubmissionCollector(workspace, None, probabilities=probabilities)
     for name in (*_USUAL, *files):
         (workspace / name).write_text(name)
     submitted, said = hand_in.collect(folder, 1)
@@ -92,6 +119,55 @@ def test_old_files_beside_a_pair_do_not_count(tmp_path: Path) -> None:
     submitted, said, folder = _hand_in_beside(tmp_path, old=("out_of_fold.csv", "nominated.txt"))
     assert (submitted.nominated, submitted.out_of_fold_sha256, said) == (False, "", "")
     assert not folder.out_of_fold(1).exists()
+
+
+def test_probabilities_beside_labels_are_taken_in(tmp_path: Path) -> None:
+    """Each file is kept beside the pair with its hash; older events have no such fields."""
+    submitted, said, folder = _hand_in_beside(tmp_path, *_PROBABILITIES, probabilities=True)
+    assert said == ""
+    hashes = {path.name: sha256 for path, sha256 in folder.files_of(submitted) if sha256}
+    assert hashes == {name: hash_file(tmp_path / "workspace" / name) for name in hashes}
+    assert hashes.keys() == {*_USUAL, *_PROBABILITIES}
+    folder.verify(submitted)
+    assert "probabilities" not in _pair_alone(tmp_path / "other").model_dump_json()
+
+
+def _pair_alone(root: Path) -> Submitted:
+    root.mkdir()
+    return _hand_in_beside(root)[0]
+
+
+@pytest.mark.parametrize("name", _PROBABILITIES)
+def test_changed_probabilities_are_detected(name: str, tmp_path: Path) -> None:
+    """A file beside the pair that was changed after it was graded is an error."""
+    submitted, _, folder = _hand_in_beside(tmp_path, *_PROBABILITIES, probabilities=True)
+    (folder.submissions(1) / name).write_text("changed")
+    with pytest.raises(CampaignError, match=f"{name} was changed after it was graded"):
+        folder.verify(submitted)
+
+
+def test_probabilities_count_beside_labels_alone(tmp_path: Path) -> None:
+    """Where no labels are predicted, and where an earlier cell wrote them, they are not collected."""
+    submitted, said, folder = _hand_in_beside(tmp_path, *_PROBABILITIES)
+    assert (said, submitted.test_probabilities_sha256) == ("", "")
+    assert not (folder.submissions(1) / _PROBABILITIES[1]).exists()
+    (tmp_path / "other").mkdir()
+    submitted, said, folder = _hand_in_beside(tmp_path / "other", old=_PROBABILITIES, probabilities=True)
+    assert (said, submitted.validation_probabilities_sha256) == ("", "")
+
+
+def test_each_file_that_cannot_be_read_has_its_reason(tmp_path: Path) -> None:
+    """The pair and the other files are collected."""
+    hand_in = SubmissionCollector(tmp_path, None, probabilities=True)
+    for name in (*_USUAL, _PROBABILITIES[1]):
+        (tmp_path / name).write_text(name)
+    for name in ("out_of_fold.csv", _PROBABILITIES[0]):
+        (tmp_path / name).mkdir()
+    submitted, said = hand_in.collect(WorkFolder(tmp_path / "attempt"), 1)
+    assert submitted is not None
+    assert submitted.test_probabilities_sha256
+    reasons = said.split("; ")
+    assert [reason.partition(":")[0] for reason in reasons] == ["out_of_fold.csv", _PROBABILITIES[0]]
 
 
 def test_files_that_are_taken_away_do_not_count(tmp_path: Path) -> None:

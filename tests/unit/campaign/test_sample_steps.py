@@ -6,33 +6,50 @@ from typing import Any
 import pytest
 
 from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
-from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.outcome import CodeOutcome, SamplePredictions
 from comind.campaign.log.sample_steps import best_on_sample, uses_sample
-from comind.campaign.log.work_events import WORK_EVENTS, CellStarted, Graded, SampleGraded
+from comind.campaign.log.work_events import (
+    WORK_EVENTS,
+    CellEnded,
+    CellStarted,
+    Graded,
+    SampleGraded,
+    WorkEvent,
+)
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.campaign_view import read_view
-from comind.campaign.reports.tuning import tuning_of
+from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.campaign.work.hand_in import FilesHandedIn
 from comind.campaign.worker import execute
 from comind.cli.main import main
+from comind.domain.draft import Operator
 from comind.domain.spend import Budget
 from comind.errors import ModelServiceError
 from comind.eventlog.log import read_log
+from comind.grading.grader_port import GradeReport
+from comind.session.session_ports import CellResult, CellStatus
 from tests.unit.agents.rounds import state_of
-from tests.unit.campaign.samples import code, scored, split_made
+from tests.unit.campaign.samples import code, score, scored, split_made
 from tests.unit.campaign.work_logs import records_of
 from tests.unit.campaign.world import World, hand_in, on_sample, reply
 
+_FIT_ON_SAMPLE = "('input/sample/train.csv')"
 _CELLS: dict[str, object] = {
-    "fast": on_sample("0.8"),
-    "faster": on_sample("0.99"),
-    "wrong": on_sample("words"),
-    "half": on_sample("0.7", "submission.csv"),
-    "both": on_sample("0.6", "submission.csv", "validation_submission.csv"),
-}
+    f"{name}{_FIT_ON_SAMPLE}": cell
+    for name, cell in {
+        "fast": on_sample("0.8"),
+        "faster": on_sample("0.99"),
+        "wrong": on_sample("words"),
+        "half": on_sample("0.7", "submission.csv"),
+        "both": on_sample("0.6", "submission.csv", "validation_submission.csv"),
+        "mixed": hand_in("0.4"),
+    }.items()
+} | {"unread": on_sample("0.97")}
 
 
-def _world(root: Path, *cells: str, **values: Any) -> World:
+def _world(root: Path, *names: str, **values: Any) -> World:
+    """Script the cells of these names; those that fit on the sample name it."""
+    cells = [next((code for code in _CELLS if code == name + _FIT_ON_SAMPLE), name) for name in names]
     given: dict[str, Any] = {"hand_in": FilesHandedIn(sample=True), "cells": _CELLS} | values
     return World(root, [reply(each) for each in cells], **given)
 
@@ -109,9 +126,36 @@ def test_a_cell_is_of_one_class(tmp_path: Path) -> None:
 
 
 def test_without_a_sample_the_file_is_any_other(tmp_path: Path) -> None:
-    """In a campaign whose split has no sample nothing is graded for it."""
-    _, state = _attempt(tmp_path, "fast", hand_in=FilesHandedIn())
-    assert [cell.sample for cell in state.cells] == [None]
+    """In a campaign whose split has no sample nothing is graded for it, and no cell uses one."""
+    _, state = _attempt(tmp_path, "fast", "mixed", hand_in=FilesHandedIn())
+    assert [(cell.sample, cell.uses_sample) for cell in state.cells] == [(None, False)] * 2
+
+
+def test_predictions_of_a_cell_that_does_not_use_the_sample_are_refused(tmp_path: Path) -> None:
+    """They are not graded, so that they reveal nothing, and are none of the evaluations."""
+    budget = Budget(seconds=3600.0, evaluations=3)
+    _, state = _attempt(tmp_path, "unread", "fast", budget=budget)
+    unread, fast = state.cells
+    assert (unread.sample, unread.refused) == (
+        None,
+        "sample_predictions.csv: the code of this cell uses no rows of input/sample/",
+    )
+    assert not World(tmp_path).folder.work("attempt-000").sample_predictions(1).is_file()
+    assert fast.sample is not None
+    assert state.spend.evaluations == 1
+
+
+@pytest.mark.parametrize("operator", [Operator.REFIT, Operator.FOLD, Operator.BLEND])
+def test_work_of_the_closing_phase_has_no_steps_on_the_sample(
+    operator: Operator, tmp_path: Path
+) -> None:
+    """Its models may have seen the labels of the validation rows."""
+    world, folder = _world(tmp_path), World(tmp_path).folder.work("work-000")
+    draft = code().draft.model_copy(update={"codebase": f"fast{_FIT_ON_SAMPLE}"})
+    work = code().model_copy(update={"operator": operator, "draft": draft})
+    execute(world.agent, work, folder, world.dependencies())
+    [cell] = WORK_LOG.read(folder.log).cells
+    assert (cell.sample, cell.uses_sample) == (None, False)
 
 
 def test_a_step_on_the_sample_is_one_of_the_evaluations(tmp_path: Path) -> None:
@@ -136,7 +180,8 @@ def test_a_resumed_attempt_does_not_grade_again(tmp_path: Path) -> None:
     outcome = execute(again.agent, code(steps=3), folder, again.dependencies())
     assert isinstance(outcome, CodeOutcome)
     state = WORK_LOG.read(folder.log)
-    assert again.ran == ["fast", "good", "faster"], "the session is restored by the first"
+    ran = [each.removesuffix(_FIT_ON_SAMPLE) for each in again.ran]
+    assert ran == ["fast", "good", "faster"], "the session is restored by the first"
     shown = [cell.sample.shown if cell.sample else "" for cell in state.cells]
     assert shown == ["sample written 0.8 [0.8, 0.8]", "", "sample written 0.99 [0.99, 0.99]"]
     assert outcome.score is not None
@@ -179,6 +224,46 @@ def test_planned_work_records_that_few_rows_come_first(tmp_path: Path) -> None:
     assert kept == [False, True]
 
 
+def test_steps_on_the_sample_are_no_part_of_what_a_full_run_takes(tmp_path: Path) -> None:
+    """Code and seconds of the result have what its script needs of them."""
+
+    def few(workspace: Path) -> list[tuple[float, str]]:
+        on_sample("0.8")(workspace)  # type: ignore[operator]
+        return [(30.0, "fitted")]
+
+    def full(workspace: Path) -> list[tuple[float, str]]:
+        hand_in("0.9")(workspace)  # type: ignore[operator]
+        return [(10.0, "fitted")]
+
+    read = 'import pandas as pd\n{0} = pd.read_csv("input/sample/train.csv")\n{0}.to_csv("{1}")'
+    needed = read.format("rows", "sample_predictions.csv") + '\nbest = rows["label"].mean()'
+    other = read.format("few", "sample_predictions.csv")
+    names = "validation_submission.csv", "submission.csv"
+    pair = "\n".join(f'pd.DataFrame({{"label": [best]}}).to_csv("{name}")' for name in names)
+    outcome, _ = _attempt(tmp_path, needed, other, pair, cells={needed: few, other: few, pair: full})
+    assert outcome.code_seconds == 40.0
+    needed = needed.replace('\nrows.to_csv("sample_predictions.csv")', "")
+    assert outcome.code == f"{needed}\n\nimport pandas as pd\n\n{pair}"
+
+
+def test_a_report_is_that_of_the_cell_that_handed_in_what_was_graded() -> None:
+    """Of a log that lacks the end of a cell, or has another one, no cell gets the report."""
+    given = SamplePredictions(step=1, sha256="a")
+    started = CellStarted(ordinal=1, step=1, goal="", code="fit()")
+    graded = SampleGraded(ordinal=2, predictions=given, report=GradeReport(valid=True, score=score(0.8)))
+
+    def shown(*events: WorkEvent) -> list[bool]:
+        cells = WORK_LOG.fold(records_of(started, *events, graded)).cells
+        return [cell.sample is not None for cell in cells]
+
+    ended = CellEnded(ordinal=1, result=CellResult(status=CellStatus.OK), sample=given)
+    other = given.model_copy(update={"sha256": "b"})
+    assert shown(ended) == [True]
+    assert shown() == [False]
+    assert shown(ended.model_copy(update={"sample": other})) == [False]
+    assert shown(ended, CellStarted(ordinal=3, step=2, goal="", code="")) == [False, False]
+
+
 def test_gradings_on_the_sample_count_as_revealed(tmp_path: Path) -> None:
     """They add gradings and bits, but no score that could be the best of many."""
     works = {"attempt-000": _attempt(tmp_path / "with", "good", "fast", "faster")[1]}
@@ -186,9 +271,19 @@ def test_gradings_on_the_sample_count_as_revealed(tmp_path: Path) -> None:
     ended = WorkFinished(id="attempt-000", outcome=scored(0.9))
     state = state_of(split_made(), WorkPlanned(id="attempt-000", work=code()), ended)
     more, less = tuning_of(state, works), tuning_of(state, plain)
-    assert (more.gradings, less.gradings) == (3, 1)
+    assert (more.gradings, more.on_sample) == (3, 2)
+    assert (less.gradings, less.on_sample) == (1, 0)
     assert more.bits > less.bits
     assert (more.others, more.optimism) == (less.others, less.optimism)
+
+
+@pytest.mark.parametrize(("full", "warned"), [(2, False), (6, True)])
+def test_the_best_score_is_the_best_of_full_gradings_alone(full: int, warned: bool) -> None:
+    """Gradings on the sample neither are in the warning of a score that is too good, nor lead to it."""
+    tuning = Tuning(gradings=full + 10, on_sample=10, rows=40, optimism=0.03, others=1, lead=0.01)
+    warnings = "".join(tuning.warnings)
+    assert ("as the best of 6 gradings on the same 40 rows" in warnings) is warned
+    assert bool(warnings) is warned
 
 
 _READ = 'train = pd.read_csv("input/demo/train.csv")\nsample = pd.read_csv("input/sample/train.csv")'
@@ -209,12 +304,17 @@ _WRITE = "write(model.predict(validation[names]))"
         ((_READ, _FIT, "model = Ridge().fit(train[names], train[target])", _WRITE), False),
         ((_READ, "def fit(table):\n    return table.mean()", "fit(sample)", "write(fit(train))"), False),
         (("# not input/sample/train.csv\nwrite(fit(train))",), False),
+        (('write(fit(pd.read_csv("input/demo/sample/train.csv")))',), False),
+        (('write(fit(pd.read_csv("input/sample-data/train.csv")))',), False),
         (('write(fit(train["sample"]))',), False),
         ((_READ, "not python(", "write(fit(train))"), False),
     ],
 )
-def test_what_a_cell_fits_on_is_found_by_its_text(cells: tuple[str, ...], found: bool) -> None:
-    """Its own paths and names, and those that earlier cells made of the sample and did not replace."""
+def test_what_depends_on_the_sample_is_found_by_text(cells: tuple[str, ...], found: bool) -> None:
+    """A cell's own paths and names, and those that earlier cells made of the sample and did not replace.
+
+    That a cell depends on the sample does not say that its model was fitted on it.
+    """
     *before, last = cells
     started = [
         CellStarted(ordinal=step, step=step, goal="", code=each) for step, each in enumerate(before, 1)
@@ -223,9 +323,7 @@ def test_what_a_cell_fits_on_is_found_by_its_text(cells: tuple[str, ...], found:
 
 
 def test_a_full_step_that_uses_the_sample_is_marked(tmp_path: Path) -> None:
-    """It is scored as what it handed in, and the log says that rows of the sample are in it."""
-    mixed = "submit(fit('input/sample/train.csv'))"
-    cells = _CELLS | {mixed: hand_in("0.4")}
-    _, state = _attempt(tmp_path, mixed, "good", "fast", cells=cells)
-    assert [cell.uses_sample for cell in state.cells] == [True, False, False]
+    """It is scored as what it handed in, and the log says that it depends on rows of the sample."""
+    _, state = _attempt(tmp_path, "mixed", "good", "fast")
+    assert [cell.uses_sample for cell in state.cells] == [True, False, True]
     assert [cell.report is not None for cell in state.cells] == [True, True, False]

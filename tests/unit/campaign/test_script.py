@@ -3,6 +3,7 @@
 
 import contextlib
 import io
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_state import CellRun
 from comind.campaign.script.cells import RanCell, cells_of
@@ -66,6 +68,20 @@ def test_what_nobody_needs_is_left_out() -> None:
     assert "describe" not in text
     assert "print" not in text
     assert "model.fit(train[['a']], train['b'])" in text
+
+
+def test_probabilities_that_were_handed_in_are_written_again() -> None:
+    """The script writes those of validation and test rows, and without them is as before."""
+    code = "shares = 0.5\nopen('test_probabilities.csv', 'w').write(str(shares))"
+    hashes = {"validation_sha256": "a", "test_sha256": "b"}
+    kept = Submitted(
+        step=2, test_probabilities_sha256="c", out_of_fold_probabilities_sha256="d", **hashes
+    )
+    ran = [_ran(1, "x = y = 1"), _ran(2, f"{code}\n{_HAND_IN}")]
+    for submitted, beside in ((Submitted(step=2, **hashes), set()), (kept, {"test_probabilities.csv"})):
+        cells = cells_of([ran[0], replace(ran[1], submitted=submitted)], 2)
+        assert cells[-1].beside == beside
+        assert ("write(str(shares))" in derive(cells).text) == bool(beside)
 
 
 @pytest.mark.parametrize(

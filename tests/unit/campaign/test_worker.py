@@ -34,6 +34,7 @@ from comind.campaign.log.work_events import (
 from comind.campaign.log.work_items import Purpose
 from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.work.context import CodeContext, ThinkContext
+from comind.campaign.work.hand_in import FilesHandedIn
 from comind.campaign.worker import execute
 from comind.domain.metric import Paired
 from comind.domain.spend import Budget, Spend
@@ -130,6 +131,29 @@ def test_out_of_fold_predictions_never_cost_a_score(
     said = verdict and (str(verdict.score.value) if verdict.score else verdict.message)
     assert said == noted
     assert outcome.out_of_fold == (verdict.score if verdict else None)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("0.4", ""), ("", "validation_probabilities.csv is empty"), (None, None)],
+    ids=["valid", "invalid", "none"],
+)
+def test_probabilities_beside_labels_never_cost_a_score(
+    content: str | None, message: str | None, tmp_path: Path
+) -> None:
+    """The grader checks them, and what is wrong is recorded beside the step's score."""
+    cells = {"soft": hand_in("0.9", probabilities=content)}
+    world = World(tmp_path, [reply("soft")], cells=cells, hand_in=FilesHandedIn(probabilities=True))
+    outcome = _carry_out(world, steps=1)
+    assert outcome.score is not None
+    assert outcome.submitted is not None
+    assert bool(outcome.submitted.test_probabilities_sha256) == (content is not None)
+    log = world.folder.work("attempt-000").log
+    [graded] = [r.event for r in read_log(log, WORK_EVENTS) if isinstance(r.event, Graded)]
+    verdict = graded.probabilities
+    assert (verdict.message if verdict else None) == message
+    [cell] = WORK_LOG.read(log).cells
+    assert cell.probabilities == verdict
 
 
 class _Gone(ColumnGrader):

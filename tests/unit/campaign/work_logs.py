@@ -71,6 +71,7 @@ def _events() -> st.SearchStrategy[WorkEvent]:
     submitted = st.builds(
         Submitted, step=steps, validation_sha256=st.just("a"), test_sha256=st.just("b")
     )
+    on_sample = st.builds(SamplePredictions, step=steps, sha256=st.just("a"))
     nominated = submitted | submitted.map(lambda each: each.model_copy(update={"nominated": True}))
     paired = st.builds(_paired, st.integers(-3, 3))
     report = st.builds(GradeReport, valid=st.booleans(), score=st.none() | st.floats(0, 1).map(score))
@@ -85,6 +86,7 @@ def _events() -> st.SearchStrategy[WorkEvent]:
         st.builds(CallFailed, ordinal=number, message=said),
         st.builds(CellStarted, ordinal=number, step=steps, goal=said, code=said),
         st.builds(CellEnded, ordinal=number, result=result, submitted=st.none() | submitted),
+        st.builds(CellEnded, ordinal=number, result=result, sample=on_sample),
         st.builds(
             MonitorAsked,
             seconds=st.just(1.0),
@@ -104,7 +106,7 @@ def _events() -> st.SearchStrategy[WorkEvent]:
         st.builds(
             SampleGraded,
             ordinal=number,
-            predictions=st.builds(SamplePredictions, step=steps, sha256=st.just("a")),
+            predictions=on_sample,
             report=report,
             gain=st.none() | paired,
         ),

@@ -40,7 +40,12 @@ def run_inline(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
 
 
 def hand_in(
-    score: str, *, test: str = "test rows", out_of_fold: str = "", final: bool = False
+    score: str,
+    *,
+    test: str = "test rows",
+    out_of_fold: str = "",
+    probabilities: str | None = None,
+    final: bool = False,
 ) -> object:
     """Return a cell that writes both submissions, and the files beside them."""
 
@@ -49,6 +54,9 @@ def hand_in(
         (workspace / "submission.csv").write_text(test)
         if out_of_fold:
             (workspace / "out_of_fold.csv").write_text(out_of_fold)
+        if probabilities is not None:
+            for part in ("validation", "test"):
+                (workspace / f"{part}_probabilities.csv").write_text(probabilities)
         if final:
             (workspace / "nominated.txt").write_text("final")
         return f"wrote {score}"

@@ -17,7 +17,6 @@ from comind.metrics import METRICS
 from comind.metrics.bootstrap import Bootstrap
 from comind.splits.split_files import make_split
 from comind.splits.split_folder import SplitFolder
-from comind.tables.csv_tables import row_keys
 from tests.unit.competitions.folders import competition_folder, write
 
 _CLASSES = {
@@ -184,15 +183,13 @@ def test_any_rule_by_groups_is_graded(rule: dict[str, Any], tmp_path: Path) -> N
     assert report.score.rows == len(_train(split))
 
 
-def _together(
-    split: SplitFolder, *candidates: Sequence[pd.DataFrame], apart: Sequence[pd.Index] = ()
-) -> OutOfFold | None:
+def _together(split: SplitFolder, *candidates: Sequence[pd.DataFrame]) -> OutOfFold | None:
     paths = []
     for number, tables in enumerate(candidates):
         paths.append([split.root.parent / f"{number}-{part}.csv" for part in range(len(tables))])
         for path, table in zip(paths[-1], tables, strict=True):
             table.to_csv(path, index=False)
-    return OutOfFoldScorer(split, METRICS["accuracy"]).together(paths, apart)
+    return OutOfFoldScorer(split, METRICS["accuracy"]).together(paths)
 
 
 def test_candidates_are_blended_on_the_rows_that_they_have_in_common(tmp_path: Path) -> None:
@@ -200,21 +197,10 @@ def test_candidates_are_blended_on_the_rows_that_they_have_in_common(tmp_path: P
     split = _split(tmp_path)
     train = _train(split)[["id", "label"]]
     wrong = train.assign(label="no")
-    found = _together(split, [train.iloc[::-1]], [], [wrong.iloc[:10], wrong.iloc[10:24]], [train[:8]])
+    found = _together(split, [train[:7]], [train.iloc[::-1]], [], [wrong.iloc[:10], wrong.iloc[10:24]])
     assert found is not None
-    assert sorted(found.predictions) == [0, 2]
+    assert sorted(found.predictions) == [1, 3]
     assert len(found.truth) == 24
-    assert found.predictions[0]["label"].tolist() == found.truth["label"].tolist()
-    assert set(found.predictions[2]["label"]) == {"no"}
-
-
-def test_rows_that_judge_are_not_learned_on(tmp_path: Path) -> None:
-    """Rows of folds are left out; without rows or files there is nothing to learn on."""
-    split = _split(tmp_path)
-    train = _train(split)[["id", "label"]]
-    keys = row_keys(train.astype(str), ["id"])
-    found = _together(split, [train], [train], apart=[keys[:5], keys[5:7]])
-    assert found is not None
-    assert len(found.truth) == 23
-    assert _together(split, [train], apart=[keys]) is None
+    assert found.predictions[1]["label"].tolist() == found.truth["label"].tolist()
+    assert set(found.predictions[3]["label"]) == {"no"}
     assert _together(split, [], []) is None

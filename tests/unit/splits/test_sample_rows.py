@@ -15,6 +15,12 @@ from comind.system.files import hash_tree
 from tests.unit.competitions.folders import competition_folder, write
 
 _ROWS = 20_000
+_RULES: list[dict[str, Any]] = [
+    {"kind": "random"},
+    {"kind": "stratified", "column": "label"},
+    {"kind": "group", "column": "shop"},
+    {"kind": "time", "column": "day"},
+]
 
 
 def _split(root: Path, rule: dict[str, Any], rows: int = _ROWS, groups: int = 700) -> SplitFolder:
@@ -25,8 +31,8 @@ def _split(root: Path, rule: dict[str, Any], rows: int = _ROWS, groups: int = 70
         {
             "id": range(rows),
             "x": draw.normal(size=rows).round(4),
-            "shop": draw.integers(0, groups, rows),
-            "day": [f"{day:%Y-%m-%d}" for day in pd.date_range("1990-01-01", periods=rows)],
+            "shop": draw.permutation(np.arange(rows) % groups),
+            "day": pd.date_range("1990-01-01", periods=rows, freq="h").strftime("%Y-%m-%d %H:00"),
             "label": np.where(draw.random(rows) < 0.3, "yes", "no"),
         }
     )
@@ -46,16 +52,7 @@ def _tables(split: SplitFolder, root: Path) -> tuple[pd.DataFrame, pd.DataFrame]
     return pd.read_csv(split.public / "train.csv"), pd.read_csv(root / "sample" / "train.csv")
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        {"kind": "random"},
-        {"kind": "stratified", "column": "label"},
-        {"kind": "group", "column": "shop"},
-        {"kind": "time", "column": "day"},
-    ],
-    ids=lambda rule: rule["kind"],
-)
+@pytest.mark.parametrize("rule", _RULES, ids=lambda rule: rule["kind"])
 def test_a_sample_has_about_a_tenth_of_the_rows_unchanged(rule: dict[str, Any], tmp_path: Path) -> None:
     """It has all columns and whole rows of train.csv in their order, and folds; each time the same."""
     split = _split(tmp_path, rule)
@@ -102,11 +99,40 @@ def test_with_few_groups_rows_are_drawn_at_random(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "least", "most"), [(3_000, 0, 0), (4_000, 300, 400), (125_000, 2_200, 2_300)]
+    ("rows", "least", "most"), [(3_000, 0, 0), (4_000, 300, 800), (125_000, 1_100, 4_600)]
 )
-def test_it_is_a_tenth_to_a_fiftieth_of_many_rows(
-    rows: int, least: int, most: int, tmp_path: Path
+@pytest.mark.parametrize("rule", _RULES, ids=lambda rule: rule["kind"])
+def test_it_has_about_as_many_rows_as_are_wanted(
+    rule: dict[str, Any], rows: int, least: int, most: int, tmp_path: Path
 ) -> None:
-    """2,000 rows, but at most a tenth and at least a fiftieth; none of fewer than 3,000 rows."""
-    split = _split(tmp_path, {"kind": "random"}, rows=rows)
+    """2,000, but at most a tenth and at least a fiftieth, or by the rule up to half or twice as many."""
+    split = _split(tmp_path, rule, rows=rows)
     assert least <= count_sample(split.public, split.read()) <= most
+
+
+@pytest.mark.parametrize(
+    ("rule", "groups", "least", "most"),
+    [
+        ({"kind": "random"}, 700, 315, 315),
+        ({"kind": "group", "column": "shop"}, 7, 500, 500),
+        ({"kind": "group", "column": "shop"}, 20, 0, 0),
+    ],
+    ids=["random", "groups of 500 rows", "groups of 175 rows"],
+)
+def test_a_sample_of_fewer_than_300_rows_is_none(
+    rule: dict[str, Any], groups: int, least: int, most: int, tmp_path: Path
+) -> None:
+    """Whole groups may give fewer rows than are wanted; the split then counts none."""
+    split = _split(tmp_path, rule, rows=3_500, groups=groups)
+    assert least <= count_sample(split.public, split.read()) <= most
+
+
+def test_rare_classes_may_double_a_sample_but_not_more(tmp_path: Path) -> None:
+    """With thousands of classes it has a row of each, unless these would be more than twice the rows."""
+    sizes = []
+    for groups in (3_000, 9_000):
+        root = tmp_path / str(groups)
+        split = _split(root, {"kind": "stratified", "column": "shop"}, groups=groups)
+        sizes.append(count_sample(split.public, split.read()) / split.read().train_rows)
+    assert sizes[0] == pytest.approx(0.2, abs=0.06)
+    assert sizes[1] == pytest.approx(0.1, abs=0.01)

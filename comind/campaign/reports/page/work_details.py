@@ -130,7 +130,8 @@ class Conversations:
         result, report = cell.result, cell.sample.report if cell.sample else cell.report
         score = str(report.score) if report is not None and report.score is not None else ""
         notes = [cell.refused, report.message if report is not None else ""]
-        notes += ["uses rows of the sample"] if score and cell.uses_sample and not cell.sample else []
+        mixed = score and cell.uses_sample and not cell.sample
+        notes += ["depends on rows of the sample"] if mixed else []
         notes += ["nothing later depends on it"] if cell.scratch else []
         return CellShown(
             step=cell.step,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.grading.blending.averaging import KEPT, average, blend, scaled
+from comind.grading.blending.averaging import FILES_BESIDE, KEPT, average, blend, scaled
 
 _NAMES = ("validation_submission.csv", "submission.csv")
 
@@ -114,3 +114,41 @@ def test_what_a_program_writes_is_what_was_selected() -> None:
     whole = average("rank", parts, weights)
     alone = [average("rank", [p[:, [n]] for p in parts], weights[:, [n]]) for n in range(2)]
     assert np.hstack(alone) == pytest.approx(whole)
+
+
+def test_the_most_probable_class_is_the_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probabilities beside submissions are averaged, in any spelling; offsets raise a class."""
+    monkeypatch.chdir(tmp_path)
+    for number, chances in enumerate((("0.9", "0.1"), ("0.3", "0.7"))):
+        folder = tmp_path / KEPT / str(number)
+        folder.mkdir(parents=True)
+        for name in _NAMES:
+            (folder / name).write_text("id,y\n1,5\n")
+        for name in FILES_BESIDE:
+            (folder / name).write_text(f"id,1.0,B\n1,{','.join(chances)}\n")
+    members = [_member(1), _member(1)]
+    blend(members, ["id"], ["y"], "probability", *_NAMES, labels=["1", "b"])
+    assert (tmp_path / "submission.csv").read_text() == "id,y\n1,1\n"
+    blend(members, ["id"], ["y"], "probability", *_NAMES, labels=["1", "b"], offsets=[0.0, 1.0])
+    assert (tmp_path / "submission.csv").read_text() == "id,y\n1,b\n"
+
+
+def test_members_that_are_run_write_probabilities(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a member keeps beside its labels lies in its own folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "input").mkdir()
+    script = (
+        "import os\n"
+        "os.mkdir('out')\n"
+        "for name in ('val', 'test'):\n"
+        "    open(f'out/{name}.csv', 'w').write('id,y\\n1,2\\n')\n"
+        "for name in ('validation', 'test'):\n"
+        "    open(f'{name}_probabilities.csv', 'w').write('id,y\\n1,2.8\\n')\n"
+    )
+    blend([_member(1, script)], ["id"], ["y"], "number", *_NAMES, labels=["2", "3", "4"])
+    assert (tmp_path / "submission.csv").read_text() == "id,y\n1,3\n"
+    bounds = [2.9, 3.5]
+    blend([_member(1, script)], ["id"], ["y"], "number", *_NAMES, labels=["2", "3", "4"], offsets=bounds)
+    assert (tmp_path / "validation_submission.csv").read_text() == "id,y\n1,2\n"

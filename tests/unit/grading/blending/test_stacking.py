@@ -50,12 +50,7 @@ def _fitted(
         METRICS[metric], truth, tables, out_of_fold=OutOfFold(others, dict(enumerate(predicted)))
     )
     fresh = _pool(metric, 2, noise, 4000)
-    weights = np.zeros((len(noise), 1))
-    for place, row in zip(report.members, report.weights, strict=True):
-        weights[place] = row[0]
-    offsets = np.array(report.offsets) if report.offsets else None
-    stack = fresh.shared_weights(report.mean, weights[:, 0])
-    stack = type(stack)(stack.mean, stack.weights, offsets)
+    stack = fresh.selection_of(report)
     singles = [fresh.shared_weights(fresh.means[0], one) for one in np.eye(len(noise), dtype=int)]
     rows = np.arange(4000)
     return report, fresh.score(stack, rows), max(fresh.score_all(singles, rows))
@@ -66,6 +61,7 @@ def test_a_stack_is_better_than_the_best_candidate_on_fresh_rows(metric: str) ->
     """More than five candidates with errors of their own are stacked, for every kind of metric."""
     report, score, best = _fitted(metric, [0.8] * 8)
     assert report.reason == ""
+    assert report.stacked
     assert report.out_of_fold_rows == 800
     assert len(report.members) > MOST_MEMBERS
     assert score > best
@@ -98,17 +94,18 @@ def test_columns_have_weights_of_their_own() -> None:
     st.sampled_from(KINDS),
     st.integers(0, 1000),
     st.lists(st.floats(0.1, 2.0), min_size=2, max_size=7),
-    st.floats(0.0, 40.0),
+    st.floats(3.0, 40.0),
 )
 def test_members_are_paid_for_and_weigh_nothing_negative(
     metric: str, seed: int, noise: list[float], most: float
 ) -> None:
-    """Weights are finite and not negative; several members take no longer than they may."""
+    """Weights are finite and not negative, and members take no longer than they may."""
     costs = Costs([float(number + 1) for number in range(len(noise))], most)
     found = Stack(_pool(metric, seed, noise, 120, costs), None).weights
     assert np.isfinite(found.weights).all()
     assert (found.weights >= 0).all()
-    assert len(found.members) <= 1 or costs.allow(found.members)
+    assert found.members
+    assert costs.allow(found.members)
 
 
 def test_candidates_without_out_of_fold_predictions_are_no_members() -> None:
@@ -120,6 +117,7 @@ def test_candidates_without_out_of_fold_predictions_are_no_members() -> None:
     stack = Stack(CandidatePool(_RMSE, others, [None, predicted[1], None, predicted[3]], ["mean"]), None)
     assert stack.weights.members in ([1, 3], [3, 1])
     assert report.reason == ""
+    assert not report.stacked
     alone = fit_blend(_RMSE, truth, tables, out_of_fold=OutOfFold(others, {1: predicted[1]}))
     assert alone == fit_blend(_RMSE, truth, tables)
 
@@ -148,7 +146,7 @@ def test_a_stack_of_predictions_of_rows_that_were_learned_from_is_not_taken() ->
     predicted[2] = others
     report = fit_blend(_RMSE, truth, tables, out_of_fold=OutOfFold(others, dict(enumerate(predicted))))
     assert report.reason
-    assert report.out_of_fold_rows == 0
+    assert not report.stacked
 
 
 def test_groups_are_in_one_part() -> None:
@@ -162,3 +160,89 @@ def test_groups_are_in_one_part() -> None:
     assert gains[0] is not None
     assert gains[1] is not None
     assert gains[0].standard_error > 1.5 * gains[1].standard_error
+
+
+def test_a_candidate_that_takes_too_long_is_no_member() -> None:
+    """The best candidate may be too expensive to be refitted; the others are stacked without it."""
+    truth, tables = _rows("rmse", 0, [0.4, *[0.5] * 4], 200)
+    others, predicted = _rows("rmse", 1, [0.4, *[0.5] * 4], 800)
+    rows = OutOfFold(others, dict(enumerate(predicted)))
+    costs = Costs([100.0, *[10.0] * 4], 50.0)
+    report = fit_blend(_RMSE, truth, tables, out_of_fold=rows, costs=costs)
+    assert report.reason == ""
+    assert sorted(report.members) == [1, 2, 3, 4]
+
+
+def test_a_best_candidate_without_out_of_fold_predictions_is_what_a_stack_is_compared_with() -> None:
+    """Weak candidates that gain over each other are no gain over the best one, which has none."""
+    noise = [0.2, *[1.5] * 4]
+    truth, tables = _rows("rmse", 0, noise, 200)
+    others, predicted = _rows("rmse", 1, noise, 800)
+    weak = OutOfFold(others, {place: predicted[place] for place in range(1, 5)})
+    report = fit_blend(_RMSE, truth, tables, out_of_fold=weak)
+    assert report.reason == "no average of 5 candidates is better than the best of them"
+
+
+@pytest.mark.parametrize("targets", [2, 12])
+@pytest.mark.parametrize("metric", ["rmse", "log-loss", "roc-auc"])
+def test_several_columns_are_stacked(metric: str, targets: int) -> None:
+    """Up to ten columns have weights of their own, more share theirs; the stack gains on its best."""
+    pool = _pool(metric, 0, [0.8] * 4, 600, targets=targets)
+    stack = Stack(pool, None)
+    gain = stack.gain(stack.weights)
+    assert gain is not None
+    assert gain.difference > 0
+    same = (stack.weights.weights == stack.weights.weights[:, :1]).all()
+    assert same or targets == 2
+
+
+def test_classes_share_their_weights() -> None:
+    """Probabilities of classes are stacked by their logarithms or values, whole rows at once."""
+    metric = METRICS["multiclass-log-loss"]
+    random = np.random.default_rng(0)
+    label = random.integers(0, 3, 600)
+    truth = pd.DataFrame(np.eye(3)[label], columns=["a", "b", "c"])
+    odds = [2 * np.eye(3)[label] + random.normal(0, 1.5, (600, 3)) for _ in range(4)]
+    tables = [
+        pd.DataFrame(np.exp(each) / np.exp(each).sum(axis=1, keepdims=True), columns=truth.columns)
+        for each in odds
+    ]
+    stack = Stack(CandidatePool(metric, truth, tables, supported_means(metric)), None)
+    gain = stack.gain(stack.weights)
+    assert gain is not None
+    assert gain.difference > 2 * gain.standard_error
+    assert (stack.weights.weights == stack.weights.weights[:, :1]).all()
+
+
+def test_unknown_cells_of_the_truth_are_left_out() -> None:
+    """Where the truth of a column is not known, the row teaches only the other columns."""
+    truth, tables = _rows("rmse", 0, [0.5] * 3, 400, targets=2)
+    partial = truth.copy()
+    partial.iloc[::2, 0] = np.nan
+    metric = METRICS["rmse"]
+    stack = Stack(CandidatePool(metric, partial, tables, ["mean"]), None)
+    assert np.isfinite(stack.weights.weights).all()
+    assert stack.weights.weights[:, 0].any()
+
+
+def test_guesses_make_no_empty_stack() -> None:
+    """Candidates that know nothing get weights all the same, and the average decides."""
+    random = np.random.default_rng(0)
+    truth, others = (pd.DataFrame({"t0": random.normal(0, 1, rows)}) for rows in (200, 400))
+    tables, predicted = (
+        [pd.DataFrame({"t0": random.normal(0, 1, rows)}) for _ in range(4)] for rows in (200, 400)
+    )
+    report = fit_blend(_RMSE, truth, tables, out_of_fold=OutOfFold(others, dict(enumerate(predicted))))
+    assert report.gain is not None
+    assert report.members
+
+
+def test_a_stack_that_cannot_be_judged_leaves_the_average() -> None:
+    """Where the metric is undefined on out-of-fold rows, the blend is that of validation alone."""
+    truth, tables = _rows("roc-auc", 0, [0.8] * 3, 300)
+    others, predicted = _rows("roc-auc", 1, [0.8] * 3, 300)
+    others.loc[:, :] = 0.0
+    others.iloc[0] = 1.0
+    metric = METRICS["roc-auc"]
+    rows = OutOfFold(others, dict(enumerate(predicted)))
+    assert fit_blend(metric, truth, tables, out_of_fold=rows) == fit_blend(metric, truth, tables)
