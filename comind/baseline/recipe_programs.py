@@ -20,7 +20,10 @@ class Recipe(NamedTuple):
     """The recipe, and its encodings of the data."""
     reader: str = "read_tables"
     families: tuple[str, ...] = ()
-    """Families of models in the order in which they are screened: those first that take little time."""
+    """Families of models in the order in which they are screened: those first that take little time.
+
+    `EMBEDDINGS` are those of the store's models.
+    """
     for_trees: str = ""
     """The encoding for boosting, where it is not that of columns."""
     scaled: str = ""
@@ -29,20 +32,24 @@ class Recipe(NamedTuple):
     """Packages that any family needs to read the data."""
 
 
+EMBEDDINGS = "embeddings"
 _LAST_RESORT = Recipe("constant")
 _SCALED, _BOOSTING = ("linear", "nearest neighbours", "kernel", "trees"), ("LightGBM", "histograms")
+_TABULAR = ("RealMLP", "TabICL", "TabPFN", "TabM")
 RECIPES = {
-    DataShape.TABLE: Recipe("table", families=(*_SCALED, *_BOOSTING, "net", "XGBoost", "CatBoost")),
+    DataShape.TABLE: Recipe(
+        "table", families=(*_SCALED, *_BOOSTING, "net", "XGBoost", "CatBoost", *_TABULAR)
+    ),
     DataShape.TEXT: Recipe(
         "text",
-        families=("naive Bayes", "words", "weighted words", "characters", "net", *_BOOSTING),
+        families=("naive Bayes", "words", "weighted words", "characters", "net", *_BOOSTING, EMBEDDINGS),
         for_trees="scaled_topics",
         scaled="scaled_topics",
     ),
     DataShape.TEXT_TO_TEXT: Recipe("text_to_text", "read_texts"),
     DataShape.IMAGES: Recipe(
         "images",
-        families=(*_SCALED, "net", *_BOOSTING, "convolutions"),
+        families=(*_SCALED, "net", *_BOOSTING, EMBEDDINGS, "convolutions"),
         for_trees="scaled_images",
         scaled="scaled_images",
         packages=("torch", "pillow"),

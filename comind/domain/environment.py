@@ -42,6 +42,8 @@ class StoreItem(Value):
     """How to load it, in one line of Python; for a mixed folder, what it contains."""
     about: str = Field(default="", exclude_if=lambda text: not text)
     """What a model of the shipped list is good for, and its licence."""
+    recommended_for: str = Field(default="", exclude_if=lambda kind: not kind)
+    """The kind of task under which the shipped list has it: images, texts, sounds, tables, molecules."""
     bytes: int = 0
     sha256: str = ""
     """Hash of its manifest (see comind/session/user_store.py)."""

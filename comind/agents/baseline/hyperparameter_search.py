@@ -18,6 +18,8 @@ from comind.baseline.search_programs import (
     affordable,
     families_for,
     fit_program,
+    is_tuned,
+    missing_packages,
     parse_search_result,
     screen_program,
     screened_in,
@@ -31,7 +33,9 @@ from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Think,
 from comind.campaign.log.work_items import NoResult
 from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.domain.draft import Draft, Operator
+from comind.domain.environment import StoreItem
 from comind.domain.problem import Problem
+from comind.domain.resources import Resources
 from comind.domain.value import Payload, Value
 
 _EVALUATIONS = (8, 16, 32, 64, 128)  # of each family, by round
@@ -65,15 +69,14 @@ class BaselineAgent(Agent):
             return Done(
                 reason="one iteration: the first recipe is all that runs without a language model"
             )
-        given = state.resources()
-        packages = given.packages if given else ()
-        families = families_for(self.problem, packages)
+        given = state.resources() or Resources()
+        families = families_for(self.problem, given.packages, given.models)
         if not families:
-            reason = unsupported_reason(self.problem, packages)
+            reason = unsupported_reason(self.problem, given.packages)
             return Done(reason=f"{reason}: there is one recipe without a language model, and no search")
         if not state.free_slots():
             return Wait()
-        return _Search(self.problem, self.seed, state, families).next()
+        return _Search(self.problem, self.seed, state, given, families).next()
 
     def think(self, work: Think, context: ThinkContext) -> Value:
         """Complete a thought of a campaign that a former version planned without a model."""
@@ -87,8 +90,9 @@ class BaselineAgent(Agent):
             return CodeResult(report="Drafts are not implemented without a language model.")
         facts = SEARCH.facts_of(work)
         assert facts is not None, "this agent has planned it"
+        given = context.resources or Resources()
         if facts.step is Step.FIRST:
-            return self._first_average(work, context)
+            return self._first_average(work, context, given.models)
         if facts.step is Step.AVERAGE:
             context.step("Average models of several families.", draft.codebase)
             return CodeResult(report=draft.method)
@@ -99,15 +103,17 @@ class BaselineAgent(Agent):
             return CodeResult(
                 report="No settings could be fitted in time, or no step was left for them."
             )
-        code = fit_program(self.problem, self.seed, {facts.family: found.settings})
+        code = fit_program(self.problem, self.seed, {facts.family: found.settings}, given.models)
         context.step("Fit with the best settings.", code)
-        settings = ", ".join(f"{name} {value}" for name, value in found.settings.items())
+        settings = ", ".join(f"{name} {value}" for name, value in found.settings.items()) or "no others"
         return CodeResult(
             report=f"{draft.method} It found, with a loss of {found.loss:.6g}: {settings}.",
             result=Payload.of(Found(best=found)),
         )
 
-    def _first_average(self, work: Code, context: CodeContext) -> CodeResult:
+    def _first_average(
+        self, work: Code, context: CodeContext, models: tuple[StoreItem, ...]
+    ) -> CodeResult:
         """Screen each family on one fold, then average the best of those that there is time for.
 
         Which these are follows from the log, so that a replay fits the same.
@@ -128,7 +134,7 @@ class BaselineAgent(Agent):
             return CodeResult(report=report, result=result)
         context.step(
             "Average models of several families.",
-            fit_program(self.problem, self.seed, dict.fromkeys(families)),
+            fit_program(self.problem, self.seed, dict.fromkeys(families), models),
         )
         report = f"An average of {', '.join(families)}; losses on one fold:\n{lines}"
         return CodeResult(report=report, result=result)
@@ -138,12 +144,18 @@ class _Search:
     """Plans one step of the search."""
 
     def __init__(
-        self, problem: Problem, seed: int, state: CampaignState, families: tuple[str, ...]
+        self,
+        problem: Problem,
+        seed: int,
+        state: CampaignState,
+        given: Resources,
+        families: tuple[str, ...],
     ) -> None:
         """Read the attempts so far; `families` are in the order in which to try them."""
         self._problem = problem
         self._seed = seed
         self._state = state
+        self._given = given
         self._families = families
         self._tried = Tried.of(state.works.attempts())
         self._ends = [number for number, each in enumerate(self._tried) if each.averages]
@@ -151,7 +163,7 @@ class _Search:
         self._before, self._now = self._tried[:begun], self._tried[begun:]
         self._rounds = len(self._ends) - 1  # complete rounds; the first average ends none
         screened = self._tried[0].result.screened if self._tried else ()
-        self._screened = {each.family: each for each in screened}
+        self._screened = {each.family: each for each in screened if each.family in families}
 
     def next(self) -> Decision:
         """Return the attempts to start now, or why the search is over."""
@@ -210,7 +222,8 @@ class _Search:
             return [
                 family for family in self._screened or self._families if family not in begun | hopeless
             ]
-        best = list(self._best(self._before))[: _FAMILIES[self._rounds - 1]]
+        tuned = [family for family in self._best(self._before) if is_tuned(family)]
+        best = tuned[: _FAMILIES[self._rounds - 1]]
         return [family for family in best if family not in begun]
 
     def _fits(self, family: str) -> bool:
@@ -227,13 +240,19 @@ class _Search:
         return max(_LEAST_SECONDS, median(others) if others else 0.0)
 
     def _search(self, family: str) -> Code:
-        evaluations = _EVALUATIONS[self._rounds]
+        title, method, evaluations = family, f"{family} with its one setting, on all folds.", 1
+        if is_tuned(family):
+            evaluations = _EVALUATIONS[self._rounds]
+            title = f"{family}, {evaluations} evaluations"
+            method = f"The best of {evaluations} settings of {family} by cross-validation, on all folds."
         known = self._best(self._tried).get(family)
         start = known.settings if known else None
         draft = Draft(
-            title=f"{family}, {evaluations} evaluations",
-            method=f"The best of {evaluations} settings of {family} by cross-validation, on all folds.",
-            codebase=search_program(self._problem, self._seed, family, evaluations, start),
+            title=title,
+            method=method,
+            codebase=search_program(
+                self._problem, self._seed, family, evaluations, start, self._given.models
+            ),
             strategy=family,
         )
         return self._code(draft, Operator.DRAFT, SearchFacts(step=Step.SEARCH, family=family))
@@ -257,9 +276,14 @@ class _Search:
     # --- averages ---------------------------------------------------------------------------------
 
     def _best(self, tried: list[Tried]) -> dict[str, SearchResult]:
-        """Return the best settings found of each family, the lowest loss first."""
+        """Return the best settings found of each family, the lowest loss first.
+
+        Families that a store or a toolbox no longer allows are left out.
+        """
         best: dict[str, SearchResult] = {}
-        for family, found in ((each.family, each.found) for each in tried):
+        for family, found in (
+            (each.family, each.found) for each in tried if each.family in self._families
+        ):
             if found and (family not in best or found.loss < best[family].loss):
                 best[family] = found
         return dict(sorted(best.items(), key=lambda item: item[1].loss))
@@ -278,10 +302,13 @@ class _Search:
         return max((averages and averages[0]) or _LEAST_SECONDS, found)
 
     def _first(self) -> Code:
+        given = self._given
+        missing = missing_packages(self._problem, given.packages, given.models)
+        method = f"{', '.join(self._families)}, each on one fold; a weighted average of the best."
         draft = Draft(
             title="average of the best families of models",
-            method=f"{', '.join(self._families)}, each on one fold; a weighted average of the best.",
-            codebase=screen_program(self._problem, self._seed, self._families),
+            method=f"{method} In the store, but {missing}." if missing else method,
+            codebase=screen_program(self._problem, self._seed, self._families, given.models),
             strategy=Step.FIRST,
         )
         return self._code(draft, Operator.ENSEMBLE, SearchFacts(step=Step.FIRST))
@@ -293,7 +320,7 @@ class _Search:
         draft = Draft(
             title=f"average of {len(members)} families of models",
             method=f"A weighted average of {named}; the weights are best out of fold.",
-            codebase=fit_program(self._problem, self._seed, settings),
+            codebase=fit_program(self._problem, self._seed, settings, self._given.models),
             strategy=Step.AVERAGE,
         )
         parents = tuple(

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from PIL import Image, ImageFile
 from sklearn.decomposition import PCA
 from torch import nn
@@ -37,22 +38,29 @@ def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
 
 
 def pixels(paths: list[Path | None]) -> Any:
-    """Return images as a tensor, shape (rows, 3, SIDE, SIDE); a row without a file is black.
-
-    So is an image that cannot be decoded; of a truncated one, the rest is.
-    """
+    """Return images as a tensor, shape (rows, 3, SIDE, SIDE); a row without a file is black."""
     pictures = np.zeros((len(paths), 3, SIDE, SIDE), dtype=np.float32)
     for row, path in enumerate(paths):
-        if path is not None:
-            try:
-                with Image.open(path) as image:
-                    image.draft("RGB", (2 * SIDE, 2 * SIDE))  # decode a large JPEG at reduced size
-                    small = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
-            except (OSError, SyntaxError) as error:
-                print(f"{path} is taken as black: {error}")
-                continue
-            pictures[row] = np.asarray(small, dtype=np.float32).transpose(2, 0, 1) / 127.5 - 1
+        if (small := shrunk(path, SIDE)) is not None:
+            pictures[row] = small.transpose(2, 0, 1) / 127.5 - 1
     return torch.from_numpy(pictures).contiguous(memory_format=torch.channels_last)
+
+
+def shrunk(path: Path | None, side: int) -> NDArray[Any] | None:
+    """Return an image as numbers from 0 to 255, shape (side, side, 3); of a truncated one, the rest.
+
+    None for a row without a file, and for one that cannot be decoded.
+    """
+    if path is None:
+        return None
+    try:
+        with Image.open(path) as image:
+            image.draft("RGB", (2 * side, 2 * side))  # decode a large JPEG at reduced size
+            small = image.convert("RGB").resize((side, side), Image.Resampling.BILINEAR)
+    except (OSError, SyntaxError) as error:
+        print(f"{path} is taken as black: {error}")
+        return None
+    return np.asarray(small, dtype=np.float32)
 
 
 def network(outputs: int) -> Any:

@@ -83,6 +83,8 @@ class Evaluation(NamedTuple):
     """Including the number of rounds found, if the family has rounds."""
     losses: list[float]
     """Loss per fold; of the first two folds only if these were clearly worse."""
+    predicting: float
+    """Seconds of predicting the held-out rows."""
 
 
 def evaluate(
@@ -96,14 +98,17 @@ def evaluate(
     held = [(take_rows(dataset.parts[0], rows), rows) for _, rows in dataset.folds]
     models: list[list[Model]] = []
     early: list[float] = []
+    predicting = 0.0
 
     def loss(number: int, rounds: int | None) -> float:
+        nonlocal predicting
         x, rows = held[number]
+        begun = time.monotonic()
+        raws = [model.predict(x, model.rounds if rounds is None else rounds) for model in models[number]]
+        predicting += time.monotonic() - begun
         return sum(
-            raw_loss(
-                dataset.task, target, model.predict(x, model.rounds if rounds is None else rounds), rows
-            )
-            for target, model in zip(dataset.targets, models[number], strict=True)
+            raw_loss(dataset.task, target, raw, rows)
+            for target, raw in zip(dataset.targets, raws, strict=True)
         )
 
     for number in range(len(dataset.folds)):
@@ -113,10 +118,12 @@ def evaluate(
         if number == 1 and best:
             early = [loss(0, None), loss(1, None)]
             if sum(early) > PRUNE_RATIO * sum(best[:2]):
-                return Evaluation(settings, early)
+                return Evaluation(settings, early, predicting)
     if rounds := mean_rounds([model for of_fold in models for model in of_fold]):
-        return Evaluation(settings | {"rounds": rounds}, [loss(n, rounds) for n in range(len(models))])
-    return Evaluation(settings, early + [loss(n, 0) for n in range(len(early), len(models))])
+        losses = [loss(n, rounds) for n in range(len(models))]
+        return Evaluation(settings | {"rounds": rounds}, losses, predicting)
+    losses = early + [loss(n, 0) for n in range(len(early), len(models))]
+    return Evaluation(settings, losses, predicting)
 
 
 def mean_rounds(models: list[Model]) -> int:
@@ -128,19 +135,27 @@ def mean_rounds(models: list[Model]) -> int:
 def screen(task: Task, tables: Tables, families: list[tuple[str, Family]]) -> None:
     """Print family, loss on the first fold and seconds, as one line of JSON per family.
 
-    A family that fails is reported and skipped.
+    The seconds are those of encoding the data, and of a fold's model with its predictions of validation
+    and test. A family that fails is reported and skipped.
     """
     seen: dict[Any, list[Any]] = {}
     for name, family in families:
         begun = time.monotonic()
         try:
             [dataset] = make_datasets(task, tables, [family], seen)
+            encoded = time.monotonic()
             found = evaluate(dataset._replace(folds=dataset.folds[:1]), family, family.start, [])
         except Exception as error:  # noqa: BLE001 - libraries raise anything
             print(f"{name}: {type(error).__name__}: {error}", flush=True)
             continue
-        seconds = round(time.monotonic() - begun, 3)
-        line = {"family": name, "loss": float(found.losses[0]), "seconds": seconds}
+        asked = (len(tables.validation) + len(tables.test)) / len(dataset.folds[0][1])
+        seconds = time.monotonic() - encoded + asked * found.predicting
+        line = {
+            "family": name,
+            "loss": float(found.losses[0]),
+            "seconds": round(seconds, 3),
+            "encoding": round(encoded - begun, 3),
+        }
         print(json.dumps(line), flush=True)
 
 

@@ -3,7 +3,9 @@
 import contextlib
 import io
 import json
+import sys
 import warnings
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +31,15 @@ from comind.baseline.search_programs import (
     affordable,
     families_for,
     fit_program,
+    is_tuned,
+    missing_packages,
     parse_search_result,
     screen_program,
     screened_in,
     search_program,
     unsupported_reason,
 )
+from comind.domain.environment import StoreItem
 from comind.domain.metric import MetricTraits
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.metrics import known_metric
@@ -142,6 +147,64 @@ def test_kinds_need_what_reads_the_data(shape: DataShape, needed: str, tmp_path:
     assert ("convolutions" in families_for(problem, _ALL)) is (shape is DataShape.IMAGES)
 
 
+def _stored(name: str, form: str = "folder", kind: str = "", size: int = 0) -> StoreItem:
+    path = f"input/models/{name}"
+    return StoreItem(name=name, path=path, kind=form, load="", recommended_for=kind, bytes=size)
+
+
+def test_stored_models_that_embed_rows_are_kinds(tmp_path: Path) -> None:
+    """Two models of texts or images, those of the list first, then the smaller ones, each twice."""
+    models = [
+        _stored("mine", "transformers", size=1),
+        _stored("me/large", "sentence-transformers", "texts", 9),
+        _stored("wordllama", kind="texts", size=2),
+        _stored("for-molecules", "transformers", "molecules", 1),
+        _stored("net", "timm", size=1),
+        _stored("a file", "file", size=1),
+    ]
+    packages = (*_ALL, "sentence-transformers", "transformers", "timm")
+
+    def found(problem: Problem, *installed: str) -> list[str]:
+        return [name for name in families_for(problem, installed, models) if "embedding" in name]
+
+    texts, images = tiny.text(tmp_path), tiny.images(tmp_path)
+    names = ("embedding of wordllama", "embedding of me/large")
+    assert found(texts, *packages) == [each for name in names for each in (name, f"LightGBM on {name}")]
+    assert found(images, *packages) == ["embedding of net", "LightGBM on embedding of net"]
+    assert found(tiny.table(tmp_path), *packages) == []
+    without = [name for name in packages if name != "transformers"]
+    assert found(texts, *without)[0] == "embedding of me/large"
+    assert missing_packages(images, _ALL, models) == (
+        "without timm: no embedding of net, LightGBM on embedding of net"
+    )
+    assert missing_packages(images, packages, models) == ""
+    many = texts.model_copy(update={"train_rows": 50_000})
+    assert found(many, *packages)[:1] == ["embedding of wordllama"]
+    assert "embedding of me/large" not in found(many, *packages)
+
+
+def test_pretrained_kinds_of_tables_need_package_and_weights(tmp_path: Path) -> None:
+    """TabPFN has weights for classes and others for numbers, and few rows; networks need none."""
+    numbers, packages = tiny.table(tmp_path), (*_ALL, "tabicl", "tabpfn", "pytabkit")
+    labels = numbers.model_copy(update={"answer_kind": AnswerKind.LABEL, "metric": "accuracy"})
+    models = [_stored("jingang/TabICL"), _stored("Prior-Labs/TabPFN-v2-reg")]
+
+    def found(problem: Problem, given: Collection[str] = packages) -> list[str]:
+        return [name for name in families_for(problem, given, models) if name.startswith("Tab")]
+
+    assert found(numbers) == ["TabICL", "TabPFN", "TabM"]
+    assert found(labels) == ["TabICL", "TabM"]
+    assert found(numbers, _ALL) == []
+    assert missing_packages(numbers, _ALL, models) == (
+        "without tabicl: no TabICL; without tabpfn: no TabPFN"
+    )
+    assert found(numbers.model_copy(update={"train_rows": 15_000})) == ["TabICL", "TabM"]
+    assert [name for name in families_for(numbers, packages) if not is_tuned(name)] == [
+        "RealMLP",
+        "TabM",
+    ]
+
+
 # --- programs -------------------------------------------------------------------------------------
 
 
@@ -234,10 +297,89 @@ def test_texts_of_numbers_beside_other_columns(tmp_path: Path) -> None:
     _check("words", problem, tmp_path)
 
 
-def _check(kind: str, problem: Problem, workspace: Path) -> None:
-    found = parse_search_result(_run(search_program(problem, 0, kind, 2), workspace))
+_SENTENCE_TRANSFORMERS = """
+import numpy as np
+
+class SentenceTransformer:
+    max_seq_length = None
+
+    def __init__(self, path, device):
+        assert path == "input/models/mine"
+
+    def float(self):
+        return self
+
+    def encode(self, texts, batch_size, show_progress_bar):
+        print(f"{len(texts)} texts are embedded")
+        return np.array([[text.count("dark"), len(text), 1] for text in texts])
+"""
+_TIMM = """
+import torch
+
+def create_model(name, pretrained):
+    assert (name, pretrained) == ("local-dir:input/models/mine", True)
+    net = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten())
+    net.reset_classifier = lambda classes: None
+    return net
+"""
+_TIMM_DATA = """
+def resolve_model_data_config(net):
+    return {"input_size": (3, 8, 8), "mean": (0.5, 0.5, 0.5), "std": (0.5, 0.5, 0.5)}
+"""
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Libraries of models with the calls that programs make, for the environment of tests has none."""
+    folder = tmp_path / "packages"
+    (folder / "timm").mkdir(parents=True)
+    (folder / "sentence_transformers.py").write_text(_SENTENCE_TRANSFORMERS)
+    (folder / "transformers" / "utils").mkdir(parents=True)
+    (folder / "transformers" / "utils" / "logging.py").write_text("def disable_progress_bar(): ...\n")
+    (folder / "timm" / "__init__.py").write_text(_TIMM)
+    (folder / "timm" / "data.py").write_text(_TIMM_DATA)
+    monkeypatch.syspath_prepend(folder)
+    yield
+    for name in [*sys.modules]:
+        if name.partition(".")[0] in ("sentence_transformers", "timm", "transformers"):
+            del sys.modules[name]
+
+
+@pytest.mark.usefixtures("packages")
+@pytest.mark.parametrize(
+    ("shape", "form"), [(DataShape.TEXT, "sentence-transformers"), (DataShape.IMAGES, "timm")]
+)
+@pytest.mark.parametrize("kind", ["embedding of mine", "LightGBM on embedding of mine"])
+def test_embeddings_are_searched_and_handed_in(
+    kind: str, shape: DataShape, form: str, tmp_path: Path
+) -> None:
+    """A stored model embeds rows without a file, too; what it is fitted to is learnt."""
+    _check(kind, tiny.COMPETITIONS[shape](tmp_path), tmp_path, [_stored("mine", form)])
+
+
+@pytest.mark.usefixtures("packages")
+def test_rows_are_embedded_once(tmp_path: Path) -> None:
+    """Both kinds on a model's embedding, and later programs of the attempt, share the vectors."""
+    rows = tiny.texts().assign(size=tiny.numbers()["x"])
+    rows["y"] = rows["text"].str.contains("dark") + 2 * rows["size"]
+    problem = tiny.competition(tmp_path, DataShape.TEXT, AnswerKind.NUMBER, rows)
+    models, kinds = (
+        [_stored("mine", "sentence-transformers")],
+        dict.fromkeys(("embedding of mine", "LightGBM on embedding of mine")),
+    )
+    said = _run(screen_program(problem, 0, kinds, models), tmp_path)
+    assert said.count("60 texts are embedded") == 1
+    assert {each.family for each in screened_in(said)} == {*kinds}
+    assert "embedded" not in _run(fit_program(problem, 0, kinds, models), tmp_path)
+    train = pd.read_csv(tmp_path / problem.folder / "train.csv")
+    assert np.corrcoef(pd.read_csv(tmp_path / "out_of_fold.csv")["y"], train["y"])[0, 1] > 0.7
+
+
+def _check(kind: str, problem: Problem, workspace: Path, models: Collection[StoreItem] = ()) -> None:
+    searched = _run(search_program(problem, 0, kind, 2, models=models), workspace)
+    found = parse_search_result(searched)
     assert found is not None
-    code = fit_program(problem, 0, {kind: found.settings})
+    code = fit_program(problem, 0, {kind: found.settings}, models)
     assert "search(task" not in code.rpartition("tables = read_tables")[2]
     files = ["validation_submission.csv", "submission.csv", "out_of_fold.csv"]
     beside = ["validation_probabilities.csv", "test_probabilities.csv", "out_of_fold_probabilities.csv"]
@@ -281,6 +423,7 @@ def test_kinds_are_screened_on_one_fold(tmp_path: Path) -> None:
     assert {each.family for each in screened} == {"linear", "nearest neighbours"}
     assert screened[0].loss <= screened[1].loss
     assert all(each.seconds > 0 for each in screened)
+    assert screened[0].fit_seconds == screened[0].encoding + 5 * screened[0].seconds
     assert not (tmp_path / "submission.csv").exists()
     assert screened_in('{"family": "linear", "loss": NaN, "seconds": 1}\nnothing') == ()
 

@@ -62,7 +62,8 @@ def test_models_of_the_list_are_described(tmp_path: Path) -> None:
     assert resnet.load == "torchvision.models.resnet50(weights='IMAGENET1K_V2')"
     assert resnet.about.endswith("licence: bsd-3-clause")
     assert (own.name, own.about) == ("own/mine.pth", "")
-    assert "about" not in own.model_dump()
+    assert [each.recommended_for for each in (lite, resnet, own)] == ["images", "images", ""]
+    assert not {"about", "recommended_for"} & {*own.model_dump()}
 
 
 def test_a_model_has_the_place_where_libraries_look(tmp_path: Path) -> None:

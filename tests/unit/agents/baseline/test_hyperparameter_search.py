@@ -18,7 +18,7 @@ from comind.campaign.script.derive import derive
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
-from comind.domain.environment import Environment, Machine
+from comind.domain.environment import Environment, Machine, StoreItem
 from comind.domain.problem import DataShape, Problem
 from comind.domain.spend import Budget, Spend
 from comind.domain.value import Payload
@@ -163,6 +163,32 @@ def test_a_kind_of_model_that_failed_is_not_retried(problem: Problem) -> None:
     assert "net" not in planned[0].draft.method
     later = _codes(_plan(problem, *tried, (planned[0], _ended(0.9))))
     assert "net" not in {_facts(each).family for each in later}
+
+
+def test_kinds_with_one_setting_are_evaluated_once(problem: Problem) -> None:
+    """They are searched in the first round alone, and averaged later; a missing package is named."""
+    model = StoreItem(name="jingang/TabICL", path="input/models/icl", kind="folder", load="")
+    given = {"packages": ("pytabkit==1.8.0",), "models": (model,)}
+
+    def plan(*tried: tuple[Code, CodeOutcome | None]) -> list[Code]:
+        machine = Machine(system="Linux", cores=9, memory_bytes=1 << 34)
+        read = EnvironmentRead(environment=Environment(python="3.11.7", machine=machine, **given))
+        events = [read, *_events(*tried)[1:]]
+        told = {"iterations": None, "coders": 9, "attempt_seconds": 3600.0}
+        return _codes(_agent(problem).plan(state_of(*events, **told)))
+
+    [first] = plan()
+    assert first.draft.method.endswith("In the store, but without tabicl: no TabICL.")
+    assert "('RealMLP', REALMLP)" in first.draft.codebase
+    screened = (first, scored(0.7).model_copy(update=_found(_screened("linear", "RealMLP"))))
+    searches = plan(screened)
+    assert [each.draft.title for each in searches] == ["RealMLP", "linear, 8 evaluations"]
+    assert "search(task, tables, REALMLP, 1, REALMLP.start)" in searches[0].draft.codebase
+    ended = [(searches[0], _ended(0.8, loss=0.4)), (searches[1], _ended(0.8))]
+    [average] = plan(screened, *ended)
+    assert "RealMLP, linear" in average.draft.method
+    later = plan(screened, *ended, (average, _ended(0.9)))
+    assert [_facts(each).family for each in later] == ["linear"]
 
 
 @pytest.mark.parametrize("seconds", [1e6, None])
