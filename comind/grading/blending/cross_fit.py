@@ -111,21 +111,7 @@ def fit_blend(  # noqa: PLR0913 - what there is to know of the candidates
             None if beside is None else beside.of(out_of_fold.beside, places),
         )
         ways = _with_stack(ways[0], pool, groups, rows, out_of_fold.groups)
-    final = max(ways, key=lambda way: (_is_accepted(way), way.gain.difference))
-    members = final.weights.members
-    report = BlendReport(
-        candidates=len(tables),
-        mean=final.weights.mean,
-        members=tuple(places[number] for number in members),
-        weights=_by_target(final.weights.weights[members]),
-        offsets=() if final.weights.offsets is None else tuple(final.weights.offsets.tolist()),
-        labels=pool.labels if final.weights.mean in BESIDE else (),
-        stacked=final.stacked,
-        out_of_fold_rows=final.rows,
-        gain=final.gain,
-    )
-    why = rejection_reason(report, single=final.weights.is_single)
-    return report.model_copy(update={"reason": why})
+    return _report(max(ways, key=lambda way: (_is_accepted(way), way.gain.difference)), pool, places)
 
 
 def _slowness(pool: CandidatePool, groups: np.ndarray | None, clock: Callable[[], float]) -> str:
@@ -145,6 +131,23 @@ class _Way(NamedTuple):
     stacked: bool = False
     rows: int = 0
     """Out-of-fold rows on which it was judged, too."""
+
+
+def _report(way: _Way, pool: CandidatePool, places: Sequence[int]) -> BlendReport:
+    """Return the report on a way; `places` are the positions of the pool's candidates."""
+    chosen, members = way.weights, way.weights.members
+    report = BlendReport(
+        candidates=pool.size,
+        mean=chosen.mean,
+        members=tuple(places[number] for number in members),
+        weights=_by_target(chosen.weights[members]),
+        offsets=() if chosen.offsets is None else tuple(chosen.offsets.tolist()),
+        labels=pool.labels if chosen.mean in BESIDE else (),
+        stacked=way.stacked,
+        out_of_fold_rows=way.rows,
+        gain=way.gain,
+    )
+    return report.model_copy(update={"reason": rejection_reason(report, single=chosen.is_single)})
 
 
 def _is_accepted(way: _Way) -> bool:
