@@ -327,6 +327,6 @@ def test_a_help_page_is_instant() -> None:
     listed = re.findall(r"^ {4}([a-z]+)\b", done.stdout.split("COMMAND\n", 1)[1], re.MULTILINE)
     named = (
         "init solve inspect grade submit track ingest agents show report bench mlebench live knowledge "
-        "lineage prompts reproduce repair push gc doctor ui"
+        "lineage prompts reproduce repair push gc doctor store ui"
     )
     assert sorted(listed) == sorted(named.split())
