@@ -67,7 +67,7 @@ class BlendMember(Value):
     attempt: Name
     step: int
     weights: tuple[int | float, ...] = Field(min_length=1)
-    """One for all target columns, or one for each; integers in an average."""
+    """One for all target columns, or one for each; integers if the blend is not stacked."""
     seconds: float = 0.0
     """Run time of the cells that led to its submission."""
 

@@ -80,7 +80,7 @@ class BlendReport(Value):
     members: tuple[int, ...] = ()
     """Indices into the request, largest weight first."""
     weights: tuple[tuple[int | float, ...], ...] = ()
-    """For each member: one weight for all target columns, or one for each; integers of an average."""
+    """For each member: one weight for all target columns, or one for each; integers if not stacked."""
     offsets: tuple[float, ...] = ()
     """What is added to a weighted sum, for each target column, or what decides between labels."""
     labels: tuple[str, ...] = ()

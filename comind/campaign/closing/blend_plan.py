@@ -67,7 +67,7 @@ class Candidate:
 
 
 def blend(campaign: Campaign, execute: Callable[[], None], grader: CampaignGrader) -> None:
-    """Plan and run a blend, if the spec asks for one and the grader finds an average that is better.
+    """Plan and run a blend, if the spec asks for one and the grader accepts one.
 
     `execute` runs what is planned. The grader's report is recorded first, so a resumed campaign plans
     the same blend. With fewer than two scored steps nothing is recorded.

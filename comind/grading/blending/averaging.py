@@ -133,11 +133,14 @@ def blend(
 
 
 def columns_of(mean: str, table: pd.DataFrame, targets: list[str], labels: Sequence[str]) -> list[str]:
-    """Return the columns that are averaged; those of classes in the order of `labels`."""
+    """Return the columns that are averaged; those of classes in the order of `labels`.
+
+    A column in another spelling is a class's if none has its own.
+    """
     if mean != "probability":
         return targets
-    known = {plain(name): name for name in table.columns}
-    return [known[plain(label)] for label in labels]
+    known = {plain(name): name for name in table.columns} | {name: name for name in table.columns}
+    return [known.get(label) or known[plain(label)] for label in labels]
 
 
 def plain(label: str) -> str:

@@ -111,7 +111,9 @@ def fit_blend(  # noqa: PLR0913 - what there is to know of the candidates
             None if beside is None else beside.of(out_of_fold.beside, places),
         )
         ways = _with_stack(ways[0], pool, groups, rows, out_of_fold.groups)
-    return _report(max(ways, key=lambda way: (_is_accepted(way), way.gain.difference)), pool, places)
+    reports = [_report(way, pool, places) for way in ways]
+    best = max(range(len(ways)), key=lambda at: (not reports[at].reason, ways[at].gain.difference))
+    return reports[best]
 
 
 def _slowness(pool: CandidatePool, groups: np.ndarray | None, clock: Callable[[], float]) -> str:
@@ -148,11 +150,6 @@ def _report(way: _Way, pool: CandidatePool, places: Sequence[int]) -> BlendRepor
         gain=way.gain,
     )
     return report.model_copy(update={"reason": rejection_reason(report, single=chosen.is_single)})
-
-
-def _is_accepted(way: _Way) -> bool:
-    """Return whether a way is an average or a sum, and not expected to lose."""
-    return not way.weights.is_single and way.gain.expected_of_combination >= 0
 
 
 def _selected(pool: CandidatePool, groups: np.ndarray | None, most: int) -> _Way:

@@ -60,7 +60,7 @@ class Selection:
 
     mean: str
     weights: np.ndarray
-    """Shape (candidates, targets); those of an average are integers."""
+    """Shape (candidates, targets); integers where they were selected greedily on all rows at once."""
     offsets: np.ndarray | None = None
     """What is added to a weighted sum, on the scale of the mean, shape (targets,); or what decides
     between labels (`decided`), shape (classes,) or (labels - 1,)."""

@@ -7,7 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.grading.blending.averaging import FILES_BESIDE, KEPT, average, blend, scaled
+from comind.domain.problem import TEST_PROBABILITIES, VALIDATION_PROBABILITIES
+from comind.grading.blending.averaging import (
+    FILES_BESIDE,
+    KEPT,
+    average,
+    blend,
+    columns_of,
+    scaled,
+)
 
 _NAMES = ("validation_submission.csv", "submission.csv")
 
@@ -131,6 +139,17 @@ def test_the_most_probable_class_is_the_label(tmp_path: Path, monkeypatch: pytes
     assert (tmp_path / "submission.csv").read_text() == "id,y\n1,1\n"
     blend(members, ["id"], ["y"], "probability", *_NAMES, labels=["1", "b"], offsets=[0.0, 1.0])
     assert (tmp_path / "submission.csv").read_text() == "id,y\n1,b\n"
+
+
+def test_classes_that_differ_by_case_are_two() -> None:
+    """Each of two classes has its own column; another spelling is looked for only without one."""
+    table = pd.DataFrame(columns=["id", "A", "a", "TRUE"])
+    assert columns_of("probability", table, ["y"], ["a", "A", "true"]) == ["a", "A", "TRUE"]
+
+
+def test_a_program_finds_probabilities_where_attempts_keep_them() -> None:
+    """The source of a blend's program stands alone, and has the names of these files once more."""
+    assert FILES_BESIDE == (VALIDATION_PROBABILITIES, TEST_PROBABILITIES)
 
 
 def test_members_that_are_run_write_probabilities(

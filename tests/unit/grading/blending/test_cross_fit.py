@@ -151,10 +151,10 @@ def test_a_blend_of_guesses_tells_no_more_of_the_labels_than_its_bits(seed: int)
     """The blend of coin flips reveals few more labels than their scores do.
 
     An answer of b bits on n coin flips tells at most sqrt(n b ln 2 / 2) of them beyond chance; an
-    answer is at most 71 bits (docs/security.md).
+    answer without a stack is at most 70 bits (docs/security.md).
     """
     random = np.random.default_rng(seed)
-    rows, bits = 1000, 71
+    rows, bits = 1000, 70
     truth = truth_of("accuracy", rows, random).replace("c", "a")
     guesses = [truth_of("accuracy", rows, random).replace("c", "a") for _ in range(_MOST_CANDIDATES)]
     report = fit_blend(METRICS["accuracy"], truth, guesses)
