@@ -179,8 +179,9 @@ class _Regression:
         whole[usable] = weights
         empty = ~whole.any(axis=0)
         whole[np.array(usable)[:, None], np.flatnonzero(empty)] = 1 / len(usable)  # nothing was found
-        averaged = self.mean in ("rank", *BESIDE) or bool(empty.any())  # only the order counts
-        return Selection(self.mean, _rounded(whole), None if averaged else _rounded(offsets))
+        if self.mean in ("rank", *BESIDE):  # only the order counts
+            return Selection(self.mean, _rounded(whole))
+        return Selection(self.mean, _rounded(whole), _rounded(np.where(empty, 0.0, offsets)))
 
     def _fitted(
         self, pool: CandidatePool, rows: np.ndarray, usable: list[int]
