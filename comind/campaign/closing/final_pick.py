@@ -132,10 +132,10 @@ def _code_lines(code: str) -> int:
 def _blend_reason(blended: Blend) -> str:
     gain = blended.gain
     what = "a stack" if blended.stacked else "an average"
-    than = "better than" if gain.difference > 0 else "level with"
+    than = "better than" if gain.difference > 0 else "within the noise of"
     return (
         f"{what} of {len(blended.members)} scored steps, {than} the best of them by "
-        f"{gain.difference:.3g} (standard error {gain.standard_error:.3g}) on rows that it was not "
+        f"{abs(gain.difference):.3g} (standard error {gain.standard_error:.3g}) on rows that it was not "
         "selected on"
     )
 
