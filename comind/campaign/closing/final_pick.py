@@ -132,11 +132,12 @@ def _code_lines(code: str) -> int:
 def _blend_reason(blended: Blend) -> str:
     gain = blended.gain
     what = "a stack" if blended.stacked else "an average"
-    than = "better than" if gain.difference > 0 else "within the noise of"
+    compared = f"better than the best of them by {gain.difference:.3g}"
+    if gain.difference <= 0:
+        compared = f"tied with the best of them, {-gain.difference:.3g} behind"
     return (
-        f"{what} of {len(blended.members)} scored steps, {than} the best of them by "
-        f"{abs(gain.difference):.3g} (standard error {gain.standard_error:.3g}) on rows that it was not "
-        "selected on"
+        f"{what} of {len(blended.members)} scored steps, {compared} (standard error "
+        f"{gain.standard_error:.3g}) on rows that it was not selected on"
     )
 
 
